@@ -1,0 +1,39 @@
+"""Reads `.ci/examples.json`: for every tool, calls that must work on the demo cluster.
+
+Calls that must be refused are made from the tool's own schema, so that nobody has to write them down.
+"""
+
+import json
+import os
+
+PATH = os.path.join(os.path.dirname(__file__), "..", "examples.json")
+
+
+def examples():
+    """The calls for each tool: a list of argument objects by the tool's name."""
+    with open(PATH, encoding="utf-8") as file:
+        return json.load(file)["tools"]
+
+
+def misfits(tool):
+    """Arguments that `tool` must refuse, each with what is wrong about it."""
+    schema = tool["inputSchema"]
+    fields = schema.get("properties", {})
+    good = dict.fromkeys(schema.get("required", []), "100")
+    yield "an argument that does not exist", {**good, "no_such_argument": 1}
+    if good:
+        yield "a required argument is missing", {}
+    for name, field in fields.items():
+        kind = field.get("type")
+        if "enum" in field:
+            yield f"`{name}` is none of its words", {**good, name: "no such word"}
+        elif kind in ("integer", "number"):
+            yield f"`{name}` is no number", {**good, name: "many"}
+            if "maximum" in field:
+                yield f"`{name}` is too large", {**good, name: field["maximum"] + 1}
+            if "minimum" in field:
+                yield f"`{name}` is too small", {**good, name: field["minimum"] - 1}
+        elif kind == "boolean":
+            yield f"`{name}` is neither true nor false", {**good, name: "perhaps"}
+        elif kind == "string":
+            yield f"`{name}` is an object", {**good, name: {}}

@@ -1,0 +1,134 @@
+"""Speaks MCP to the program as a client does, line by line, without an SDK that would hide mistakes.
+
+Everything the program writes to standard output is kept: a line that is no JSON-RPC message is a defect.
+"""
+
+import json
+import os
+import queue
+import subprocess
+import threading
+
+MODERN = "2026-07-28"
+LEGACY = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
+# A call may take 50 s by design.
+SECONDS = 60
+ERA = "io.modelcontextprotocol/"
+
+
+def environment(**settings):
+    """The environment for the program: ours without its settings, and `settings`."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PVE_")}
+    return {**clean, **settings}
+
+
+class Gone(Exception):
+    """The program ended, or did not answer."""
+
+
+class Session:
+    """One process of the program, and the conversation with it."""
+
+    def __init__(self, command, revision, **settings):
+        self.revision = revision
+        self.process = subprocess.Popen(
+            command, env=environment(**settings), text=True, bufsize=1, encoding="utf-8",
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        self.messages = queue.Queue()
+        self.strays = []
+        self.errors = []
+        self.next_id = 0
+        self.readers = [threading.Thread(target=reader, daemon=True) for reader in (self._read, self._read_errors)]
+        for reader in self.readers:
+            reader.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def open(self):
+        """Begins the conversation in the way of its era. Returns the result."""
+        if self.revision == MODERN:
+            return self.ask("server/discover")
+        who = {"protocolVersion": self.revision, "capabilities": {}, "clientInfo": {"name": "check", "version": "0"}}
+        answer = self.ask("initialize", who)
+        self.tell("notifications/initialized")
+        return answer
+
+    def ask(self, method, parameters=None, meta=None):
+        """Sends a request and returns the whole answer. `meta` replaces what the modern era wants to know."""
+        self.next_id += 1
+        message = {"jsonrpc": "2.0", "id": self.next_id, "method": method}
+        if self.revision == MODERN:
+            parameters = {**(parameters or {}), "_meta": self.meta() if meta is None else meta}
+        if parameters is not None:
+            message["params"] = parameters
+        self.write(json.dumps(message))
+        while True:
+            answer = self.receive()
+            if answer.get("id") == self.next_id and "method" not in answer:
+                return answer
+
+    def tell(self, method, parameters=None):
+        """Sends a notification."""
+        message = {"jsonrpc": "2.0", "method": method}
+        if parameters is not None:
+            message["params"] = parameters
+        self.write(json.dumps(message))
+
+    def write(self, line):
+        """Sends a line as it is."""
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise Gone(f"the program has closed its input; it said: {self.errors}") from None
+
+    def receive(self):
+        """The next message."""
+        try:
+            message = self.messages.get(timeout=SECONDS)
+        except queue.Empty:
+            raise Gone(f"no answer within {SECONDS} s") from None
+        if message is None:
+            raise Gone(f"the program has ended; it said: {self.errors}")
+        return message
+
+    def meta(self, revision=None):
+        """What every request of the modern era carries."""
+        return {
+            f"{ERA}protocolVersion": revision or self.revision,
+            f"{ERA}clientInfo": {"name": "check", "version": "0"},
+            f"{ERA}clientCapabilities": {},
+        }
+
+    def leave(self):
+        """Closes the program's input, and returns its exit code."""
+        self.process.stdin.close()
+        try:
+            code = self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            return "still running 5 s after the end of its input"
+        for reader in self.readers:
+            reader.join()
+        return code
+
+    def _read(self):
+        for line in self.process.stdout:
+            try:
+                message = json.loads(line)
+                if message.get("jsonrpc") != "2.0":
+                    raise ValueError(line)
+                self.messages.put(message)
+            except (ValueError, AttributeError):
+                self.strays.append(line)
+        self.messages.put(None)
+
+    def _read_errors(self):
+        for line in self.process.stderr:
+            self.errors.append(line.rstrip())

@@ -1,0 +1,233 @@
+"""Checks every message of the program against the protocol's own schemas, in every revision.
+
+    wire.py PROGRAM [SCHEMAS]
+
+SCHEMAS holds `REVISION/schema.json`. Without it everything but the validation is checked.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+from jsonschema import Draft7Validator, Draft202012Validator
+
+from examples import examples, misfits
+from session import LEGACY, MODERN, Gone, Session, environment
+from tally import Tally
+
+PROGRAM = sys.argv[1]
+SCHEMAS = sys.argv[2] if len(sys.argv) > 2 else None
+DEMO = [PROGRAM, "--demo"]
+# All tools, and none that stops to ask: the demo cluster is made anew for each process.
+EVERYTHING = {"PVE_ACCESS_TIER": "write", "PVE_CONFIRM": "never"}
+
+INVALID_PARAMS, NO_METHOD, WRONG_REVISION = -32602, -32601, -32022
+
+tally = Tally("wire")
+written = examples()
+
+
+class Schemas:
+    """The protocol's schema of one revision."""
+
+    def __init__(self, revision):
+        self.root = None
+        if SCHEMAS:
+            with open(os.path.join(SCHEMAS, revision, "schema.json"), encoding="utf-8") as file:
+                self.root = json.load(file)
+            self.key = "$defs" if "$defs" in self.root else "definitions"
+            self.validator = Draft202012Validator if self.key == "$defs" else Draft7Validator
+
+    def check(self, what, name, value):
+        """Whether `value` is what the revision calls `name`."""
+        if self.root is None:
+            return
+        names = [name] if isinstance(name, str) else name
+        name = next((name for name in names if name in self.root[self.key]), None)
+        if not tally.check(f"{what}: the schema knows one of {names}", name):
+            return
+        found = self.validator({**self.root, "$ref": f"#/{self.key}/{name}"}).iter_errors(value)
+        wrong = [f"{error.message[:300]} at /{'/'.join(map(str, error.absolute_path))}" for error in found]
+        tally.check(f"{what} is a valid {name}", not wrong, "; ".join(wrong[:3]))
+
+
+def result(what, answer):
+    """The result of an answer, or an empty one."""
+    tally.check(f"{what} has a result", "result" in answer, answer)
+    return answer.get("result", {})
+
+
+def error(what, schemas, answer, code):
+    """Looks at an answer that must be a protocol error."""
+    if tally.check(f"{what} is an error", "error" in answer, answer):
+        schemas.check(what, ("JSONRPCErrorResponse", "JSONRPCError"), answer)
+        tally.check(f"{what} has the code {code}", answer["error"]["code"] == code, answer["error"])
+
+
+def traps(schema, where=""):
+    """Keywords at which one client or another refuses a whole tool list."""
+    if isinstance(schema, bool):
+        return
+    for keyword in ("$schema", "$ref", "$defs", "definitions", "title", "format"):
+        if keyword in schema:
+            yield f"{where}/{keyword}"
+    if isinstance(schema.get("type"), list):
+        yield f"{where}/type: {schema['type']}"
+    for keyword in ("properties", "patternProperties"):
+        for name, field in schema.get(keyword, {}).items():
+            yield from traps(field, f"{where}/{name}")
+    for keyword in ("items", "additionalProperties", "not", "contains"):
+        if isinstance(schema.get(keyword), dict):
+            yield from traps(schema[keyword], f"{where}/{keyword}")
+    for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
+        for index, choice in enumerate(schema.get(keyword, [])):
+            yield from traps(choice, f"{where}/{keyword}/{index}")
+
+
+def look_at_definitions(tools):
+    """Rules over all definitions. They are the same in every revision."""
+    names = [tool["name"] for tool in tools]
+    tally.check("tools have different names", len(set(names)) == len(names), names)
+    for tool in tools:
+        name = tool["name"]
+        tally.check(f"{name} is a name that every client takes", re.fullmatch(r"[a-z][a-z0-9_]{2,39}", name))
+        tally.check(f"{name} has a title and a description", tool.get("title") and tool.get("description"), tool)
+        tally.check(f"{name} has example calls in .ci/examples.json", written.get(name), "add one or more")
+        hints = tool.get("annotations", {})
+        tally.check(f"{name} says whether it only reads", isinstance(hints.get("readOnlyHint"), bool), hints)
+        for part in ("inputSchema", "outputSchema"):
+            schema = tool.get(part)
+            if schema is None:
+                continue
+            tally.check(f"{name}: {part} is about an object", schema.get("type") == "object", schema)
+            found = list(traps(schema))
+            tally.check(f"{name}: {part} has nothing that clients trip over", not found, found)
+            Draft202012Validator.check_schema(schema)
+        for field, schema in tool["inputSchema"].get("properties", {}).items():
+            tally.check(f"{name}: the argument {field} is described", schema.get("description"), schema)
+    for name in written:
+        tally.check(f"{name} of .ci/examples.json is a tool", name in names)
+
+
+def look_at_answer(what, tool, schemas, answer):
+    """An answer to a call that must work."""
+    got = result(what, answer)
+    schemas.check(what, "CallToolResult", got)
+    if not tally.check(f"{what} works", got.get("content") and not got.get("isError"), got):
+        return
+    structured = got.get("structuredContent")
+    is_image = any(block["type"] == "image" for block in got["content"])
+    if is_image:
+        # Some clients show the model only one of the two.
+        tally.check(f"{what}: a picture stands alone", structured is None and "outputSchema" not in tool)
+        return
+    tally.check(f"{what} has text", any(block.get("text", "").strip() for block in got["content"]), got["content"])
+    if tally.check(f"{what} has structured content and a schema for it", structured and "outputSchema" in tool):
+        wrong = [problem.message for problem in Draft202012Validator(tool["outputSchema"]).iter_errors(structured)]
+        tally.check(f"{what} fits its output schema", not wrong, "; ".join(wrong[:3]))
+
+
+def converse(revision):
+    """One whole conversation in one revision. Returns the tools."""
+    schemas = Schemas(revision)
+    modern = revision == MODERN
+    with Session(DEMO, revision, **EVERYTHING) as session:
+        opened = result(f"{revision}: the opening", session.open())
+        schemas.check(f"{revision}: the opening", "DiscoverResult" if modern else "InitializeResult", opened)
+        tally.check(f"{revision}: there are instructions", opened.get("instructions"), opened)
+        if modern:
+            known = opened.get("supportedVersions", [])
+            tally.check("every revision is offered", {MODERN, *LEGACY} <= set(known), known)
+        else:
+            tally.check(f"{revision} is agreed upon", opened.get("protocolVersion") == revision, opened)
+
+        listed = result(f"{revision}: tools/list", session.ask("tools/list", {}))
+        schemas.check(f"{revision}: tools/list", "ListToolsResult", listed)
+        tools = listed.get("tools", [])
+        tally.check(f"{revision}: there are tools", tools)
+        tally.check(f"{revision}: how long the list may be kept is said to those who ask", ("ttlMs" in listed) == modern)
+
+        for tool in tools:
+            name = tool["name"]
+            for arguments in written.get(name, []):
+                what = f"{revision}: {name} {json.dumps(arguments)}"
+                look_at_answer(what, tool, schemas, session.ask("tools/call", {"name": name, "arguments": arguments}))
+            for wrong, arguments in misfits(tool):
+                what = f"{revision}: {name}, where {wrong},"
+                got = result(what, session.ask("tools/call", {"name": name, "arguments": arguments}))
+                schemas.check(what, "CallToolResult", got)
+                text = "".join(block.get("text", "") for block in got.get("content", []))
+                tally.check(f"{what} is refused in words", got.get("isError") is True and text.strip(), got)
+
+        unknown = session.ask("tools/call", {"name": "no_such_tool", "arguments": {}})
+        error(f"{revision}: an unknown tool", schemas, unknown, INVALID_PARAMS)
+        odd = session.ask("tools/call", {"name": tools[0]["name"] if tools else "x", "arguments": [1]})
+        error(f"{revision}: arguments that are a list", schemas, odd, INVALID_PARAMS)
+        nameless = session.ask("tools/call", {"arguments": {}})
+        error(f"{revision}: a call without a name", schemas, nameless, INVALID_PARAMS)
+        error(f"{revision}: an unknown method", schemas, session.ask("no/such", {}), NO_METHOD)
+        if modern:
+            error("a request without _meta", schemas, session.ask("tools/list", {}, meta={}), INVALID_PARAMS)
+            future = session.ask("tools/list", {}, meta=session.meta("2999-01-01"))
+            error("a revision that does not exist", schemas, future, WRONG_REVISION)
+            error("ping, which this revision has not,", schemas, session.ask("ping"), NO_METHOD)
+        else:
+            schemas.check(f"{revision}: ping", "EmptyResult", result(f"{revision}: ping", session.ask("ping", {})))
+
+        session.write("{not json")
+        alive = session.ask("tools/list", {})
+        tally.check(f"{revision}: the server survives a line that is no JSON", "result" in alive, alive)
+        tally.check(f"{revision}: the server leaves when its input ends", (code := session.leave()) == 0, code)
+        tally.check(f"{revision}: standard output has messages only", not session.strays, session.strays)
+    return tools
+
+
+def look_at_openings():
+    """What comes before the first request, or instead of it."""
+    odd = {
+        "a cancellation": {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}},
+        "initialized": {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        "an answer": {"jsonrpc": "2.0", "id": 0, "result": {}},
+    }
+    for what, message in odd.items():
+        with Session(DEMO, MODERN) as session:
+            session.write(json.dumps(message))
+            tally.check(f"the server survives {what} as the first message", "result" in session.ask("tools/list", {}))
+    with Session(DEMO, MODERN) as session:
+        session.ask("server/discover")
+        session.revision = LEGACY[-1]
+        session.open()
+        tally.check("a client may discover and then initialize", "result" in session.ask("tools/list", {}))
+    with Session(DEMO, MODERN) as session:
+        tally.check("a client may leave without a word", (code := session.leave()) == 0, (code, session.errors))
+
+
+def look_at_tiers(everything):
+    """What the tiers offer, by the command line that needs no cluster."""
+    def names(tier):
+        told = subprocess.run([PROGRAM, "tools", "--json"], env=environment(PVE_ACCESS_TIER=tier), capture_output=True, text=True, check=True)
+        listed = json.loads(told.stdout)
+        return [tool["name"] for tool in (listed["tools"] if isinstance(listed, dict) else listed)]
+
+    tally.check("`tools --json` lists what clients get", names("write") == [tool["name"] for tool in everything])
+    reading = [tool["name"] for tool in everything if tool["annotations"]["readOnlyHint"]]
+    tally.check("the read tier offers the tools that only read, and no other", names("read") == reading, (names("read"), reading))
+
+
+lists = {}
+for each in [*LEGACY, MODERN]:
+    try:
+        lists[each] = converse(each)
+        print(f"{each}: {len(lists[each])} tools")
+    except Gone as gone:
+        tally.check(f"{each}: the conversation comes to its end", False, str(gone))
+if MODERN in lists:
+    look_at_definitions(lists[MODERN])
+    look_at_tiers(lists[MODERN])
+    for each, tools in lists.items():
+        same = [tool["name"] for tool in tools] == [tool["name"] for tool in lists[MODERN]]
+        tally.check(f"{each}: the tools are the same in every revision", same)
+look_at_openings()
+tally.close()

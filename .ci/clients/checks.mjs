@@ -1,0 +1,83 @@
+// What every client of the TypeScript SDKs is put through: each tool, with calls that must work and calls
+// that must be refused. The SDKs validate structured content against the output schema by themselves.
+//
+// The closing line is `NAME: N passed, N failed`.
+
+import { readFileSync } from 'node:fs';
+
+/** The program, and the file with the example calls. */
+const [program, examples] = process.argv.slice(2);
+const calls = JSON.parse(readFileSync(examples, 'utf8')).tools;
+
+/** How the program is started: all tools, and none that stops to ask. */
+export const server = {
+  command: program,
+  args: ['--demo'],
+  env: { PVE_ACCESS_TIER: 'write', PVE_CONFIRM: 'never' },
+  stderr: 'ignore',
+};
+
+/** Counts checks under one name. */
+export class Tally {
+  passed = 0;
+  failed = 0;
+
+  constructor(name) {
+    this.name = name;
+  }
+
+  check(what, holds, found) {
+    if (holds) {
+      this.passed += 1;
+      return;
+    }
+    this.failed += 1;
+    console.log(`FAILED ${this.name}: ${what}`);
+    if (found !== undefined) console.log('       found:', JSON.stringify(found)?.slice(0, 1500));
+  }
+
+  /** Runs `work`, whose failure is a failed check. */
+  async expect(what, work) {
+    try {
+      return await work();
+    } catch (error) {
+      this.check(what, false, String(error));
+      return undefined;
+    }
+  }
+
+  close() {
+    console.log(`${this.name}: ${this.passed} passed, ${this.failed} failed`);
+    if (this.failed > 0 || this.passed === 0) process.exitCode = 1;
+  }
+}
+
+/** Puts a connected client through everything. */
+export async function everything(tally, client) {
+  const info = client.getServerVersion();
+  tally.check('the server has a name', info === undefined || info.name === 'mcp-proxmox', info);
+  tally.check('the server gives instructions', (client.getInstructions() ?? '').length > 0);
+  const { tools } = (await tally.expect('tools/list works', () => client.listTools())) ?? { tools: [] };
+  const listed = tools.map(({ name }) => name).sort();
+  tally.check('every tool of the examples is listed', JSON.stringify(listed) === JSON.stringify(Object.keys(calls).sort()), listed);
+  for (const { name, outputSchema } of tools) {
+    for (const args of calls[name] ?? []) {
+      const what = `${name} ${JSON.stringify(args)}`;
+      const got = await tally.expect(`${what} is answered`, () => client.callTool({ name, arguments: args }));
+      if (got === undefined) continue;
+      tally.check(`${what} works`, !got.isError && got.content.length > 0, got);
+      tally.check(`${what} is structured where it says so`, (outputSchema !== undefined) === (got.structuredContent !== undefined), got);
+    }
+    const refused = await tally.expect(`${name} answers to an argument that does not exist`, () =>
+      client.callTool({ name, arguments: { no_such_argument: 1 } }),
+    );
+    tally.check(`${name} refuses an argument that does not exist`, refused?.isError === true, refused);
+  }
+  let code;
+  try {
+    code = (await client.callTool({ name: 'no_such_tool', arguments: {} })).isError;
+  } catch (error) {
+    code = error.code;
+  }
+  tally.check('an unknown tool is a protocol error', code === -32602, code);
+}

@@ -1,0 +1,19 @@
+// The TypeScript SDK of the 1.x line, which most clients still ship.
+
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { Tally, everything, server } from './checks.mjs';
+
+const tally = new Tally('@modelcontextprotocol/sdk');
+const client = new Client({ name: 'check', version: '0' });
+const connected = await tally.expect('it connects', async () => {
+  await client.connect(new StdioClientTransport(server));
+  return true;
+});
+if (connected) {
+  await everything(tally, client);
+  await tally.expect('ping works', () => client.ping());
+  await tally.expect('it closes', () => client.close());
+}
+tally.close();
+process.exit();

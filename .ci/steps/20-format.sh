@@ -1,0 +1,4 @@
+# Formatting.
+set -euo pipefail
+source .ci/environment
+cargo fmt --all --check

@@ -1,0 +1,89 @@
+//! Makes text from outside harmless to show.
+//!
+//! Names, tags, notes, log lines and PVE's own messages can hold whatever somebody put there: terminal
+//! escapes, marks that turn the direction of writing, invisible characters, a megabyte. What leaves
+//! this module is plain, visible and bounded. It stays data: no text from outside is ever put where the
+//! server speaks for itself without being quoted or having a field of its own.
+
+/// The longest name, tag or similar that is shown, in characters.
+const LABEL: usize = 80;
+/// The longest message of PVE's that is shown, in characters.
+const SENTENCE: usize = 400;
+/// The longest message of ours that holds text from outside, in characters.
+const PARAGRAPH: usize = 900;
+
+/// A name, tag or similar: one line, at most 80 characters.
+pub fn label(text: &str) -> String {
+    cleaned(text, LABEL)
+}
+
+/// A message of PVE's: one line, at most 400 characters.
+pub fn sentence(text: &str) -> String {
+    cleaned(text, SENTENCE)
+}
+
+/// A message of ours that holds text from outside: one line, at most 900 characters.
+pub fn paragraph(text: &str) -> String {
+    cleaned(text, PARAGRAPH)
+}
+
+fn cleaned(text: &str, limit: usize) -> String {
+    let text = text.trim();
+    let mut clean = String::with_capacity(text.len().min(limit));
+    let mut left = limit;
+    let mut characters = text.chars();
+    for character in characters.by_ref() {
+        let character = match character {
+            '\n' | '\t' | '\r' => ' ',
+            other => other,
+        };
+        if is_harmful(character) || (character == ' ' && clean.ends_with(' ')) {
+            continue;
+        }
+        if left == 0 {
+            clean.push('…');
+            break;
+        }
+        clean.push(character);
+        left -= 1;
+    }
+    clean
+}
+
+/// Control characters (an escape starts a terminal sequence) and characters that are not seen but
+/// change what is: direction marks, joiners, tags, the byte order mark.
+fn is_harmful(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn escapes_and_direction_marks_go() {
+        assert_eq!(label("web\u{1b}[31m01\u{202e}txt"), "web[31m01txt");
+        assert_eq!(label("a\nb\r\n c"), "a b c");
+    }
+
+    #[test]
+    fn long_text_is_cut_with_a_mark() {
+        let shown = label(&"x".repeat(1000));
+        assert_eq!(shown.chars().count(), LABEL + 1);
+        assert!(shown.ends_with('…'));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_one_bounded_visible_line(text in any::<String>()) {
+            let shown = label(&text);
+            prop_assert!(shown.chars().count() <= LABEL + 1);
+            prop_assert!(!shown.chars().any(is_harmful));
+        }
+    }
+}

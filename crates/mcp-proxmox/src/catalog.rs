@@ -1,0 +1,245 @@
+//! Every tool, in one list, and the way from a call's arguments to its answer.
+//!
+//! [`Tool`] is what a tool is; [`ALL`] is the list; [`Catalog`] is what one process offers, which is
+//! decided by the configuration at start and **constant from then on**.
+
+use std::{fmt, panic::AssertUnwindSafe, sync::OnceLock};
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use crate::{
+    arguments,
+    call::Call,
+    failure::Failure,
+    schema,
+    tier::{Access, Effect, Level},
+    tools,
+};
+
+/// Every tool. The order is the order in which clients see them: from the overview to the detail.
+pub const ALL: &[Entry] = &[
+    entry::<tools::list_vms::ListVms>(),
+    entry::<tools::get_vm_status::GetVmStatus>(),
+    entry::<tools::list_nodes::ListNodes>(),
+    entry::<tools::get_node_status::GetNodeStatus>(),
+];
+
+/// One tool. Everything that defines it is in its implementation of this trait.
+pub trait Tool: 'static {
+    /// The name that clients call, `verb_noun`.
+    const NAME: &'static str;
+    /// The name that people see.
+    const TITLE: &'static str;
+    /// What the model reads to choose a tool: purpose, when to use another one, one limit.
+    const DESCRIPTION: &'static str;
+    /// The group under which users choose it.
+    const TOOLSET: Toolset;
+    /// Whether a second call does nothing that the first did not.
+    const IDEMPOTENT: bool = true;
+
+    /// What it does to the cluster.
+    type Effect: Effect;
+    /// Its arguments. Unknown ones are refused.
+    type Input: DeserializeOwned + JsonSchema + Send;
+    /// Its answer.
+    type Output: Serialize + JsonSchema;
+
+    /// Does the work.
+    fn run(
+        pve: <Self::Effect as Effect>::Pve,
+        call: &Call,
+        input: Self::Input,
+    ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
+}
+
+/// The groups of tools that `PVE_TOOLS` and `PVE_EXCLUDE_TOOLS` can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toolset {
+    /// VMs and containers.
+    Guests,
+    /// Nodes and the cluster.
+    Nodes,
+}
+
+/// A [`Tool`] as a value.
+pub struct Entry {
+    /// The name that clients call.
+    pub name: &'static str,
+    /// The name that people see.
+    pub title: &'static str,
+    /// What the model reads.
+    pub description: &'static str,
+    /// The group under which users choose it.
+    pub toolset: Toolset,
+    /// The tier that it takes.
+    pub level: Level,
+    /// Whether something that was not saved can be lost.
+    pub destructive: bool,
+    /// Whether a second call does nothing more.
+    pub idempotent: bool,
+    input: fn() -> Map<String, Value>,
+    output: fn() -> Map<String, Value>,
+    run: Run,
+}
+
+/// A tool's answer: an object, from which the text is drawn too.
+pub type Answer = Map<String, Value>;
+
+/// A tool's work, with its types erased.
+type Run =
+    for<'a> fn(&'a Access, &'a Call, Map<String, Value>) -> BoxFuture<'a, Result<Answer, Failure>>;
+
+/// The tools that this process offers.
+#[derive(Debug)]
+pub struct Catalog {
+    offered: Vec<Offered>,
+    level: Level,
+}
+
+/// A tool that is offered, with its schemas, which are made when they are first asked for.
+#[derive(Debug)]
+pub struct Offered {
+    /// The tool.
+    pub entry: &'static Entry,
+    input: OnceLock<Map<String, Value>>,
+}
+
+/// Why a tool cannot be called here.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NotOffered {
+    /// No such tool exists. The nearest name, if one is near.
+    Unknown(Option<&'static str>),
+    /// It exists, but this process does not offer it.
+    Withheld(Failure),
+}
+
+impl Catalog {
+    /// The tools of `entries` that `level` allows and that `wanted` picks.
+    pub fn new(entries: &'static [Entry], level: Level, wanted: impl Fn(&Entry) -> bool) -> Self {
+        let offered =
+            entries.iter().filter(|entry| entry.level <= level && wanted(entry)).map(Offered::new);
+        Self { offered: offered.collect(), level }
+    }
+
+    /// The tools, in the order of the list.
+    pub fn tools(&self) -> impl Iterator<Item = &Offered> {
+        self.offered.iter()
+    }
+
+    /// The tool of this name.
+    pub fn find(&self, name: &str) -> Result<&Offered, NotOffered> {
+        if let Some(offered) = self.offered.iter().find(|offered| offered.entry.name == name) {
+            return Ok(offered);
+        }
+        let Some(entry) = ALL.iter().find(|entry| entry.name == name) else {
+            let names = self.offered.iter().map(|offered| offered.entry.name);
+            return Err(NotOffered::Unknown(arguments::nearest(name, names)));
+        };
+        let failure = Failure::new(format!("`{name}` is not offered by this server"));
+        Err(NotOffered::Withheld(if entry.level > self.level {
+            failure.hint("it changes the cluster: only a server that was started with PVE_ACCESS_TIER=write has it; its user decides that")
+        } else {
+            failure.hint("the user left it out with PVE_TOOLS or PVE_EXCLUDE_TOOLS")
+        }))
+    }
+}
+
+impl Offered {
+    fn new(entry: &'static Entry) -> Self {
+        Self { entry, input: OnceLock::new() }
+    }
+
+    /// The schema of the tool's arguments.
+    pub fn input_schema(&self) -> &Map<String, Value> {
+        self.input.get_or_init(self.entry.input)
+    }
+
+    /// The schema of the tool's answer.
+    pub fn output_schema(&self) -> Map<String, Value> {
+        (self.entry.output)()
+    }
+
+    /// Checks the arguments and does the work. A panic becomes an answer.
+    pub async fn call(
+        &self,
+        access: &Access,
+        call: &Call,
+        arguments: Map<String, Value>,
+    ) -> Result<Answer, Failure> {
+        let arguments = arguments::check(self.input_schema(), arguments).map_err(|misfits| {
+            let misfits: Vec<_> = misfits.iter().map(|misfit| format!("- {misfit}")).collect();
+            Failure::new(format!(
+                "the arguments of `{}` do not fit:\n{}",
+                self.entry.name,
+                misfits.join("\n")
+            ))
+        })?;
+        let work = AssertUnwindSafe((self.entry.run)(access, call, arguments)).catch_unwind();
+        match tokio::time::timeout_at(call.deadline, work).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_panic)) => Err(Failure::bug(self.entry.name)),
+            Err(_elapsed) => Err(Failure::new(format!(
+                "`{}` was not done after {} s and was given up",
+                self.entry.name,
+                crate::call::CALL_SECONDS
+            ))
+            .hint("ask for less at once, or see with list_nodes whether a node hangs")),
+        }
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Toolset {
+    /// Every toolset.
+    pub const ALL: &'static [Self] = &[Self::Guests, Self::Nodes];
+
+    /// The name by which users choose it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Guests => "guests",
+            Self::Nodes => "nodes",
+        }
+    }
+}
+
+const fn entry<T: Tool>() -> Entry {
+    Entry {
+        name: T::NAME,
+        title: T::TITLE,
+        description: T::DESCRIPTION,
+        toolset: T::TOOLSET,
+        level: T::Effect::LEVEL,
+        destructive: T::Effect::DESTRUCTIVE,
+        idempotent: T::IDEMPOTENT,
+        input: schema::of_input::<T::Input>,
+        output: schema::of_output::<T::Output>,
+        run: |access, call, arguments| Box::pin(run::<T>(access, call, arguments)),
+    }
+}
+
+async fn run<T: Tool>(
+    access: &Access,
+    call: &Call,
+    arguments: Map<String, Value>,
+) -> Result<Answer, Failure> {
+    // The catalog offers no tool above the tier; this is the second fence.
+    let Some(pve) = T::Effect::pve(access, call.deadline) else {
+        return Err(Failure::new(format!("`{}` needs PVE_ACCESS_TIER=write", T::NAME)));
+    };
+    let input = serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+        Failure::new(format!("the arguments of `{}` do not fit: {error}", T::NAME))
+    })?;
+    let output = T::run(pve, call, input).await?;
+    match serde_json::to_value(output) {
+        Ok(Value::Object(answer)) => Ok(answer),
+        _ => Err(Failure::bug(T::NAME)),
+    }
+}

@@ -1,0 +1,204 @@
+//! The command line: `mcp-proxmox [serve]`, `check`, `tools`, `call`, each with `--demo`.
+//!
+//! Flags are made from the table of settings, so that every variable has its flag and its help.
+//! **In `serve`, standard output belongs to the protocol**: people are spoken to on standard error.
+//! Exit codes: 0 done, 1 the work failed, 2 the call of the program or its configuration is wrong.
+
+mod call;
+mod check;
+#[cfg(feature = "demo")]
+mod demo;
+mod log;
+mod tools;
+
+use std::{
+    ffi::OsString,
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use pve_client::Reader;
+
+use crate::{
+    catalog::{self, Catalog},
+    config::{Config, Mistakes, settings},
+    server::Server,
+    tier::Access,
+};
+
+/// Runs the program.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let matches = match command().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) => {
+            // Help and version are asked for, and go to standard output; everything else is a mistake.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return complain(&format!("mcp-proxmox cannot start: {error}"), 1),
+    };
+    let code = runtime.block_on(dispatch(&matches));
+    // A read of standard input may still be blocked in a thread; it must not hold up the end.
+    runtime.shutdown_background();
+    code
+}
+
+async fn dispatch(matches: &ArgMatches) -> ExitCode {
+    if let Some(("tools", options)) = matches.subcommand() {
+        return tools::run(matches, options);
+    }
+    let world = match World::open(matches).await {
+        Ok(world) => world,
+        Err(complaint) => return complain(&complaint, 2),
+    };
+    match matches.subcommand() {
+        Some(("check", _)) => check::run(&world).await,
+        Some(("call", options)) => call::run(&world, options).await,
+        _ => serve(world).await,
+    }
+}
+
+/// The configuration, and what keeps the demo cluster alive.
+struct World {
+    config: Config,
+    #[cfg(feature = "demo")]
+    _demo: Option<pve_sim::Sim>,
+}
+
+impl World {
+    async fn open(matches: &ArgMatches) -> Result<Self, String> {
+        #[cfg(feature = "demo")]
+        let (config, _demo) = if matches.get_flag("demo") {
+            let demo = demo::start().await?;
+            (demo::config(&demo, &written(matches)), Some(demo))
+        } else {
+            (Config::read(&written(matches)), None)
+        };
+        #[cfg(not(feature = "demo"))]
+        let config = Config::read(&written(matches));
+        let config = config.map_err(|mistakes: Mistakes| mistakes.to_string())?;
+        log::start(&config.log);
+        for warning in &config.warnings {
+            tell(&format!("mcp-proxmox: warning: {warning}"));
+        }
+        Ok(Self {
+            config,
+            #[cfg(feature = "demo")]
+            _demo,
+        })
+    }
+
+    fn access(&self) -> Access {
+        Access::new(self.config.tier, Reader::new(self.config.pve.clone()))
+    }
+
+    fn catalog(&self) -> Catalog {
+        Catalog::new(catalog::ALL, self.config.tier, |entry| self.config.tools.picks(entry))
+    }
+}
+
+async fn serve(world: World) -> ExitCode {
+    tell(&format!("mcp-proxmox {}: {}", env!("CARGO_PKG_VERSION"), world.config.summary()));
+    let server = Server::new(
+        world.access(),
+        world.catalog(),
+        world.config.output,
+        world.config.zone.clone(),
+    );
+    match server.serve_stdio().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => complain(&format!("mcp-proxmox: {error}"), 1),
+    }
+}
+
+/// What the user wrote for a setting: a flag wins over the environment.
+fn written(matches: &ArgMatches) -> impl Fn(&settings::Setting) -> Option<String> {
+    |setting| {
+        let flag = setting.flag.and_then(|flag| matches.get_one::<String>(flag).cloned());
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the one place where the environment is read"
+        )]
+        flag.or_else(|| std::env::var(setting.variable).ok())
+    }
+}
+
+fn command() -> Command {
+    let flags = settings::ALL.iter().filter_map(|setting| {
+        let flag = setting.flag?;
+        let help = format!("{} [env: {}]", setting.help, setting.variable);
+        Some(
+            Arg::new(flag)
+                .long(flag)
+                .value_name(setting.value)
+                .help(help)
+                .global(true)
+                .help_heading("Settings"),
+        )
+    });
+    let command = Command::new("mcp-proxmox")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("An MCP server for Proxmox VE: lets AI agents see and operate VMs, containers and nodes")
+        .after_help(AFTER_HELP)
+        .subcommand(Command::new("serve").about("Serve MCP on standard input and output (what is done without a command)"))
+        .subcommand(Command::new("check").about("Look whether PVE can be reached, and whether it knows the token"))
+        .subcommand(tools::command())
+        .subcommand(call::command())
+        .args(flags);
+    if cfg!(feature = "demo") {
+        let demo = Arg::new("demo").long("demo").action(ArgAction::SetTrue).global(true);
+        return command.arg(demo.help(
+            "Use a simulated cluster inside the program; needs no Proxmox VE and no settings",
+        ));
+    }
+    command
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  mcp-proxmox --demo call list_vms            see an answer without any Proxmox VE
+  mcp-proxmox --demo call get_vm_status vm=101
+  PVE_HOST=pve.lan PVE_TOKEN_ID='root@pam!mcp' PVE_TOKEN_SECRET=… mcp-proxmox check
+
+The secret is read from PVE_TOKEN_SECRET or from the file that --token-secret-file names; it has no flag.";
+
+/// Speaks to people.
+fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Writes a result.
+fn print(text: &str) {
+    // A reader that has seen enough, such as `head`, is no mistake.
+    let _ = writeln!(io::stdout(), "{text}");
+}
+
+fn complain(text: &str, code: u8) -> ExitCode {
+    tell(text);
+    ExitCode::from(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_setting_but_the_secret_has_a_flag() {
+        let without: Vec<_> = settings::ALL
+            .iter()
+            .filter(|setting| setting.flag.is_none())
+            .map(|setting| setting.variable)
+            .collect();
+        assert_eq!(without, ["PVE_TOKEN_SECRET"]);
+    }
+}

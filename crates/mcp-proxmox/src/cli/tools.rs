@@ -1,0 +1,74 @@
+//! `mcp-proxmox tools`: what is offered, as a table or as clients get it.
+
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::{complain, print, written};
+use crate::{
+    catalog::{self, Catalog},
+    config::{ToolChoice, settings},
+    server,
+    tier::Level,
+};
+
+pub(super) fn command() -> Command {
+    Command::new("tools")
+        .about("List the tools that these settings offer; needs no access to PVE")
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("As MCP clients get them"),
+        )
+}
+
+pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> ExitCode {
+    let source = written(matches);
+    let tier = source(&settings::ACCESS_TIER).map_or(Ok(Level::Read), |text| text.parse());
+    let (tier, choice) = match (tier, ToolChoice::read(&source)) {
+        (Ok(tier), Ok(choice)) => (tier, choice),
+        (tier, choice) => {
+            let mistakes = [
+                tier.err().map(|wrong| format!("PVE_ACCESS_TIER: {wrong}")),
+                choice.err().map(|wrong| wrong.to_string()),
+            ];
+            return complain(&mistakes.into_iter().flatten().collect::<Vec<_>>().join("\n"), 2);
+        }
+    };
+    let catalog = Catalog::new(catalog::ALL, tier, |entry| choice.picks(entry));
+    if options.get_flag("json") {
+        print(&server::definitions(&catalog).to_string());
+        return ExitCode::SUCCESS;
+    }
+    for offered in catalog.tools() {
+        let entry = offered.entry;
+        let arguments: Vec<_> = argument_names(offered.input_schema());
+        print(&format!(
+            "{} ({}, {})\n  {}\n  arguments: {}",
+            entry.name,
+            entry.toolset.name(),
+            entry.level,
+            entry.description,
+            arguments.join(", ")
+        ));
+    }
+    ExitCode::SUCCESS
+}
+
+fn argument_names(schema: &serde_json::Map<String, serde_json::Value>) -> Vec<String> {
+    let required = schema.get("required").and_then(|names| names.as_array());
+    let is_required =
+        |name: &str| required.is_some_and(|names| names.iter().any(|other| other == name));
+    let arguments = schema
+        .get("properties")
+        .and_then(|properties| properties.as_object())
+        .into_iter()
+        .flatten();
+    let shown =
+        arguments.map(
+            |(name, _)| if is_required(name) { format!("{name} (required)") } else { name.clone() },
+        );
+    let shown: Vec<_> = shown.collect();
+    if shown.is_empty() { vec!["none".to_owned()] } else { shown }
+}

@@ -1,0 +1,111 @@
+//! Reads `PVE_ALLOW_VMS` and `PVE_PROTECT_VMS`: `100-199,205,tag:ai,pool:dev`.
+
+use std::str::FromStr;
+
+/// A set of VMs and containers, by vmid, tag or pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GuestSet {
+    members: Vec<Member>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Member {
+    Vmids(u32, u32),
+    Tag(String),
+    Pool(String),
+}
+
+impl GuestSet {
+    /// Whether the guest with this vmid, these tags and this pool belongs to the set.
+    pub fn contains<'a>(
+        &self,
+        vmid: u32,
+        tags: impl Iterator<Item = &'a str> + Clone,
+        pool: Option<&str>,
+    ) -> bool {
+        self.members.iter().any(|member| match member {
+            Member::Vmids(first, last) => (first..=last).contains(&&vmid),
+            // PVE shows tags in lower case unless it is told otherwise, and compares them so.
+            Member::Tag(tag) => tags.clone().any(|other| other.eq_ignore_ascii_case(tag)),
+            Member::Pool(name) => pool == Some(name),
+        })
+    }
+}
+
+impl FromStr for GuestSet {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        Ok(Self { members: parts.map(member).collect::<Result<_, _>>()? })
+    }
+}
+
+fn member(part: &str) -> Result<Member, String> {
+    if let Some((kind, name)) = part.split_once(':') {
+        let name = name.trim();
+        let is_name = !name.is_empty()
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+./".contains(&b));
+        return match kind.trim() {
+            _ if !is_name => Err(format!("`{part}` names no tag or pool")),
+            "tag" => Ok(Member::Tag(name.to_owned())),
+            "pool" => Ok(Member::Pool(name.to_owned())),
+            _ => Err(format!(
+                "`{part}` must begin with `tag:` or `pool:`, or be a vmid or a range such as 100-199"
+            )),
+        };
+    }
+    let (first, last) = part.split_once('-').unwrap_or((part, part));
+    let (first, last) = (vmid(first)?, vmid(last)?);
+    if first > last {
+        return Err(format!("the range `{part}` is the wrong way round"));
+    }
+    Ok(Member::Vmids(first, last))
+}
+
+fn vmid(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse().ok().filter(|vmid| (100..=999_999_999).contains(vmid));
+    number.ok_or_else(|| format!("`{text}` is not a vmid (100 to 999999999), a range such as 100-199, `tag:NAME` or `pool:NAME`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn holds(set: &str, vmid: u32, tags: &[&str], pool: Option<&str>) -> bool {
+        set.parse::<GuestSet>().unwrap().contains(vmid, tags.iter().copied(), pool)
+    }
+
+    #[test]
+    fn members_are_vmids_ranges_tags_and_pools() {
+        let set = "100-199, 205,tag:ai,pool:dev";
+        assert!(
+            holds(set, 100, &[], None) && holds(set, 199, &[], None) && holds(set, 205, &[], None)
+        );
+        assert!(holds(set, 300, &["db", "AI"], None));
+        assert!(holds(set, 300, &[], Some("dev")));
+        assert!(!holds(set, 200, &["a"], Some("prod")));
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        for bad in ["99", "abc", "199-100", "tag:", "label:x", "100-", "-5", "1e3"] {
+            assert!(bad.parse::<GuestSet>().is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_range_holds_exactly_what_lies_in_it(first in 100_u32..5000, length in 0_u32..5000, vmid in 100_u32..12000) {
+            let set = format!("{first}-{}", first + length);
+            prop_assert_eq!(holds(&set, vmid, &[], None), vmid >= first && vmid <= first + length);
+        }
+
+        #[test]
+        fn any_text_is_answered(text in any::<String>()) {
+            let _ = text.parse::<GuestSet>();
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Who we are for PVE: user, realm, token name and secret, from the many ways in which people write them.
+
+use pve_client::{Secret, Token};
+use zeroize::Zeroizing;
+
+/// The parts as they were read.
+pub(super) struct Parts<'a> {
+    pub(super) token_id: &'a str,
+    pub(super) secret: Zeroizing<String>,
+    pub(super) username: Option<&'a str>,
+    pub(super) realm: &'a str,
+}
+
+/// The variable that is wrong, and what is wrong with it.
+pub(super) type Mistake = (&'static str, String);
+
+/// The token. Reports the first mistake in each variable.
+pub(super) fn token(parts: Parts<'_>) -> Result<Token, Vec<Mistake>> {
+    let (user, name) = user_and_name(parts.token_id, parts.username, parts.realm)?;
+    let secret = secret(&parts.secret, &format!("{user}!{name}"))
+        .map_err(|mistake| vec![("PVE_TOKEN_SECRET", mistake)])?;
+    Token::new(&user, &name, Secret::new(secret))
+        .map_err(|error| vec![("PVE_TOKEN_ID", error.to_string())])
+}
+
+fn user_and_name(
+    token_id: &str,
+    username: Option<&str>,
+    realm: &str,
+) -> Result<(String, String), Vec<Mistake>> {
+    let in_id = |mistake: String| vec![("PVE_TOKEN_ID", mistake)];
+    if token_id.contains('=') {
+        return Err(in_id("it holds a `=`: put what is behind it into PVE_TOKEN_SECRET, and only what is before it here".to_owned()));
+    }
+    let (user, name) = match token_id.rsplit_once('!') {
+        Some((user, name)) => (Some(user), name),
+        None => (None, token_id),
+    };
+    if user.is_some_and(|user| user.contains('!')) {
+        return Err(in_id(
+            "it holds two `!`: write `user@realm!name`, or the name alone".to_owned(),
+        ));
+    }
+    if !is_token_name(name) {
+        return Err(in_id(format!(
+            "`{}` is not a token name: letters, digits, `.`, `-` and `_`, beginning with a letter",
+            shown(name)
+        )));
+    }
+    let user = match (user, username) {
+        (Some(user), Some(other)) if with_realm(other, realm) != user => {
+            return Err(vec![(
+                "PVE_USERNAME",
+                format!(
+                    "it says `{}`, but PVE_TOKEN_ID names the user `{}`: leave one of them out",
+                    shown(other),
+                    shown(user)
+                ),
+            )]);
+        }
+        // A full id is taken as it stands: there, a user without a realm is a slip.
+        (Some(user), _) if !user.contains('@') => {
+            return Err(in_id(format!(
+                "the user `{}` has no realm: write `{}@pam!{name}` or `{0}@pve!{name}`",
+                shown(user),
+                shown(user)
+            )));
+        }
+        (Some(user), _) => user.to_owned(),
+        (None, Some(user)) => with_realm(user, realm),
+        (None, None) => {
+            return Err(vec![(
+                "PVE_USERNAME",
+                "it is not set, and PVE_TOKEN_ID names only the token: set it to the token's user, such as `root@pam`".to_owned(),
+            )]);
+        }
+    };
+    Ok((user, name.to_owned()))
+}
+
+fn with_realm(user: &str, realm: &str) -> String {
+    if user.contains('@') { user.to_owned() } else { format!("{user}@{realm}") }
+}
+
+fn is_token_name(name: &str) -> bool {
+    name.len() >= 2
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+}
+
+/// People paste the header or `id=secret` whole; where the id is ours, what is meant is clear.
+fn secret(text: &str, id: &str) -> Result<String, String> {
+    let bare = text.strip_prefix("PVEAPIToken=").unwrap_or(text);
+    let bare = match bare.rsplit_once('=') {
+        Some((pasted, secret)) if pasted == id || id.ends_with(&format!("!{pasted}")) => secret,
+        Some(_) => return Err("it holds a `=` and an id that is not the one of PVE_TOKEN_ID: only the secret belongs here".to_owned()),
+        None => bare,
+    };
+    if bare.is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    if !bare.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(
+            "it holds blanks or other characters that no secret has: copy it again".to_owned()
+        );
+    }
+    Ok(bare.to_owned())
+}
+
+fn shown(text: &str) -> String {
+    crate::answer::clean::label(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UUID: &str = "0f0e0d0c-1111-2222-3333-444455556666";
+
+    fn id(
+        token_id: &str,
+        secret: &str,
+        username: Option<&str>,
+        realm: &str,
+    ) -> Result<String, Vec<Mistake>> {
+        let secret = Zeroizing::new(secret.to_owned());
+        token(Parts { token_id, secret, username, realm }).map(|token| token.id().to_owned())
+    }
+
+    #[test]
+    fn q001_full_and_short_ids_are_one() {
+        let full = Ok("svc@pve!tool".to_owned());
+        assert_eq!(id("svc@pve!tool", UUID, Some("svc@pve"), "pam"), full);
+        assert_eq!(id("svc@pve!tool", UUID, None, "pam"), full);
+        assert_eq!(id("tool", UUID, Some("svc@pve"), "pam"), full);
+        assert_eq!(id("tool", UUID, Some("svc"), "pve"), full);
+        let mistakes = id("svc@pve!svc@pve!tool", UUID, None, "pam").unwrap_err();
+        assert!(mistakes[0].1.contains("two `!`"), "{mistakes:?}");
+    }
+
+    #[test]
+    fn q008_the_realm_is_behind_the_last_at_sign() {
+        let wanted = Ok("first.last@example.com@corp!tool".to_owned());
+        assert_eq!(id("first.last@example.com@corp!tool", UUID, None, "pam"), wanted);
+    }
+
+    #[test]
+    fn q009_a_user_without_realm_is_mended_or_refused() {
+        assert_eq!(id("tool", UUID, Some("root"), "pam"), Ok("root@pam!tool".to_owned()));
+        let mistakes = id("svc!tool", UUID, None, "pam").unwrap_err();
+        assert!(mistakes[0].1.contains("`svc@pam!tool` or `svc@pve!tool`"), "{mistakes:?}");
+    }
+
+    #[test]
+    fn a_whole_token_pasted_as_the_secret_is_understood() {
+        let wanted = Ok("root@pam!mon".to_owned());
+        assert_eq!(id("root@pam!mon", &format!("root@pam!mon={UUID}"), None, "pam"), wanted);
+        assert_eq!(
+            id("mon", &format!("PVEAPIToken=root@pam!mon={UUID}"), Some("root"), "pam"),
+            wanted
+        );
+        assert_eq!(id("mon", &format!("mon={UUID}"), Some("root"), "pam"), wanted);
+        let mistakes =
+            id("root@pam!mon", &format!("root@pam!other={UUID}"), None, "pam").unwrap_err();
+        assert_eq!(mistakes[0].0, "PVE_TOKEN_SECRET");
+    }
+
+    #[test]
+    fn mistakes_never_repeat_the_secret() {
+        let mistakes = id("root@pam!mon", &format!("x y={UUID}"), None, "pam").unwrap_err();
+        assert!(!format!("{mistakes:?}").contains(UUID));
+    }
+
+    #[test]
+    fn two_users_that_differ_are_a_mistake() {
+        let mistakes = id("root@pam!mon", UUID, Some("svc@pve"), "pam").unwrap_err();
+        assert_eq!(mistakes[0].0, "PVE_USERNAME");
+    }
+}

@@ -1,0 +1,216 @@
+//! The configuration: read in one place, checked all at once, before anything else happens.
+//!
+//! **Every mistake is reported in one run**, with the variable, what was read and what is expected.
+//! **The secret is never repeated**, not even a part of it. Whether PVE can be reached is not looked at
+//! here: clients may start the server only to see what it offers.
+
+mod guest_set;
+mod host;
+mod identity;
+mod reading;
+pub mod settings;
+
+use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
+
+use jiff::tz::TimeZone;
+use pve_client::{Host, Settings, Tls, Token};
+
+pub use self::guest_set::GuestSet;
+use self::{
+    reading::{Reading, log_filter, time_zone},
+    settings::Setting,
+};
+use crate::{
+    catalog::{ALL, Entry},
+    tier::Level,
+};
+
+/// What the user decided.
+#[derive(Debug)]
+pub struct Config {
+    /// How PVE is reached, and as whom.
+    pub pve: Settings,
+    /// How much the tools may do.
+    pub tier: Level,
+    /// Which tools are offered.
+    pub tools: ToolChoice,
+    /// Which VMs and containers write tools may touch; `None` for all.
+    pub allow: Option<GuestSet>,
+    /// Which VMs and containers no write tool may touch.
+    pub protect: GuestSet,
+    /// When a person is asked before a write.
+    pub confirm: Confirm,
+    /// What answers hold.
+    pub output: Output,
+    /// How times are shown.
+    pub zone: TimeZone,
+    /// Where writes are recorded.
+    pub audit_log: Option<PathBuf>,
+    /// What is logged.
+    pub log: String,
+    /// What the user should know, though it is no mistake.
+    pub warnings: Vec<String>,
+}
+
+/// Which tools are offered, beside what the tier allows.
+#[derive(Clone, Debug, Default)]
+pub struct ToolChoice {
+    only: Vec<String>,
+    without: Vec<String>,
+}
+
+/// When a person is asked before a write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Confirm {
+    /// Never.
+    Never,
+    /// Before what can lose something that was not saved.
+    #[default]
+    Destructive,
+    /// Before every write.
+    Always,
+}
+
+/// What answers hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// Text and structured content.
+    #[default]
+    Both,
+    /// Text alone, and no output schemas.
+    Text,
+    /// Structured content, and a line of text.
+    Structured,
+}
+
+/// Everything that is wrong with a configuration.
+#[derive(Debug)]
+pub struct Mistakes(Vec<Mistake>);
+
+#[derive(Debug)]
+struct Mistake {
+    variable: &'static str,
+    wrong: String,
+}
+
+impl ToolChoice {
+    /// Reads the choice alone, for what needs no access to PVE.
+    pub fn read(source: &dyn Fn(&Setting) -> Option<String>) -> Result<Self, Mistakes> {
+        let mut read = Reading { source, mistakes: Vec::new(), warnings: Vec::new() };
+        let choice = read.tool_choice();
+        if read.mistakes.is_empty() { Ok(choice) } else { Err(Mistakes(read.mistakes)) }
+    }
+
+    /// Whether this tool is offered.
+    pub fn picks(&self, entry: &Entry) -> bool {
+        let named = |names: &[String]| {
+            names.iter().any(|name| name == entry.name || name == entry.toolset.name())
+        };
+        (self.only.is_empty() || named(&self.only)) && !named(&self.without)
+    }
+}
+
+impl Config {
+    /// Reads the configuration. `source` gives what the user wrote for a setting, if anything.
+    pub fn read(source: &dyn Fn(&Setting) -> Option<String>) -> Result<Self, Mistakes> {
+        let mut read = Reading { source, mistakes: Vec::new(), warnings: Vec::new() };
+        let port = read.one(&settings::PORT, host::port).unwrap_or(8006);
+        let hosts = read.required(&settings::HOST, |text| host::list(text, port));
+        let token = read.token();
+        let tls = read.tls();
+        let seconds = read.one(&settings::TIMEOUT_SECONDS, |text| {
+            let seconds = text.parse().ok().filter(|seconds| (5..=300).contains(seconds));
+            seconds.ok_or_else(|| "it must be a whole number of seconds from 5 to 300".to_owned())
+        });
+        let tier = read.parsed(&settings::ACCESS_TIER).unwrap_or_default();
+        let allow = read.parsed(&settings::ALLOW_VMS);
+        let protect = read.parsed(&settings::PROTECT_VMS).unwrap_or_default();
+        let confirm = read.parsed(&settings::CONFIRM).unwrap_or_default();
+        let tools = read.tool_choice();
+        if !ALL.iter().any(|entry| entry.level <= tier && tools.picks(entry)) {
+            read.wrong(
+                &settings::TOOLS,
+                "no tool is left to offer: see PVE_EXCLUDE_TOOLS and PVE_ACCESS_TIER".to_owned(),
+            );
+        }
+        let output = read.parsed(&settings::OUTPUT).unwrap_or_default();
+        let zone = read.one(&settings::TIMEZONE, time_zone).unwrap_or(TimeZone::UTC);
+        let audit_log = read.value(&settings::AUDIT_LOG).map(PathBuf::from);
+        let log = read.one(&settings::LOG, log_filter).unwrap_or_else(|| "warn".to_owned());
+        let Reading { mistakes, warnings, .. } = read;
+        match (hosts, token, tls) {
+            (Some(hosts), Some(token), Some(tls)) if mistakes.is_empty() => {
+                let pve = pve(hosts, token, tls, seconds);
+                Ok(Self {
+                    pve,
+                    tier,
+                    tools,
+                    allow,
+                    protect,
+                    confirm,
+                    output,
+                    zone,
+                    audit_log,
+                    log,
+                    warnings,
+                })
+            }
+            _ => Err(Mistakes(mistakes)),
+        }
+    }
+
+    /// One line that says what came out: for people, on stderr.
+    pub fn summary(&self) -> String {
+        let hosts: Vec<_> = self.pve.hosts.iter().map(Host::to_string).collect();
+        format!("PVE at {} as {}, access tier {}", hosts.join(", "), self.pve.token.id(), self.tier)
+    }
+}
+
+fn pve(hosts: Vec<Host>, token: Token, tls: Tls, seconds: Option<u64>) -> Settings {
+    Settings {
+        hosts,
+        token,
+        tls,
+        request_timeout: Duration::from_secs(seconds.unwrap_or(35)),
+        user_agent: concat!("mcp-proxmox/", env!("CARGO_PKG_VERSION")).to_owned(),
+    }
+}
+
+impl FromStr for Confirm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.to_ascii_lowercase().as_str() {
+            "never" => Ok(Self::Never),
+            "destructive" => Ok(Self::Destructive),
+            "always" => Ok(Self::Always),
+            _ => Err("it must be `never`, `destructive` or `always`".to_owned()),
+        }
+    }
+}
+
+impl FromStr for Output {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.to_ascii_lowercase().as_str() {
+            "both" => Ok(Self::Both),
+            "text" => Ok(Self::Text),
+            "structured" => Ok(Self::Structured),
+            _ => Err("it must be `both`, `text` or `structured`".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("mcp-proxmox cannot start with this configuration:\n")?;
+        for Mistake { variable, wrong } in &self.0 {
+            writeln!(f, "  {variable}: {wrong}")?;
+        }
+        f.write_str("hint: `mcp-proxmox --help` explains every setting; `mcp-proxmox --demo` runs without any")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+//! Reads one setting after the other and gathers the mistakes.
+
+use std::str::FromStr;
+
+use jiff::tz::TimeZone;
+use pve_client::{CaBundle, Fingerprint, ServerName, Tls, Token, Trust};
+use zeroize::Zeroizing;
+
+use super::{
+    Mistake, ToolChoice, identity,
+    settings::{self, Setting},
+};
+use crate::{
+    answer::clean,
+    arguments::nearest,
+    catalog::{ALL, Toolset},
+};
+
+/// A configuration that is being read, with the mistakes so far.
+pub(super) struct Reading<'a> {
+    pub(super) source: &'a dyn Fn(&Setting) -> Option<String>,
+    pub(super) mistakes: Vec<Mistake>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Reading<'_> {
+    /// What the user wrote, without the blanks and quotes that come with copying. An empty value counts as
+    /// not set: clients fill optional settings with nothing.
+    pub(super) fn value(&self, setting: &Setting) -> Option<String> {
+        let text = (self.source)(setting)?;
+        let mut text = text.trim();
+        for quote in ['"', '\'', '`'] {
+            if let Some(inner) = text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote))
+            {
+                text = inner.trim();
+            }
+        }
+        // A client that did not fill in a placeholder hands it on as it is.
+        (!text.is_empty() && !(text.starts_with("${") && text.ends_with('}')))
+            .then(|| text.to_owned())
+    }
+
+    pub(super) fn wrong(&mut self, setting: &Setting, wrong: String) {
+        self.mistakes.push(Mistake { variable: setting.variable, wrong });
+    }
+
+    pub(super) fn one<T>(
+        &mut self,
+        setting: &Setting,
+        read: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let text = self.value(setting)?;
+        match read(&text) {
+            Ok(value) => Some(value),
+            Err(wrong) => {
+                self.wrong(setting, format!("`{}`: {wrong}", clean::label(&text)));
+                None
+            }
+        }
+    }
+
+    pub(super) fn parsed<T: FromStr<Err = String>>(&mut self, setting: &Setting) -> Option<T> {
+        self.one(setting, T::from_str)
+    }
+
+    pub(super) fn required<T>(
+        &mut self,
+        setting: &Setting,
+        read: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        if self.value(setting).is_none() {
+            self.wrong(setting, format!("it is not set. {}", setting.help));
+            return None;
+        }
+        self.one(setting, read)
+    }
+
+    pub(super) fn tool_choice(&mut self) -> ToolChoice {
+        let only = self.one(&settings::TOOLS, tool_names).unwrap_or_default();
+        ToolChoice {
+            only,
+            without: self.one(&settings::EXCLUDE_TOOLS, tool_names).unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn token(&mut self) -> Option<Token> {
+        let secret = self.secret();
+        let username = self.value(&settings::USERNAME);
+        let realm = self.one(&settings::REALM, |text| {
+            let fits = text.len() >= 2
+                && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+            fits.then(|| text.to_owned()).ok_or_else(|| {
+                "it is not a realm: write `pam`, `pve` or your realm's name".to_owned()
+            })
+        });
+        let Some(token_id) = self.value(&settings::TOKEN_ID) else {
+            self.wrong(&settings::TOKEN_ID, format!("it is not set. {}", settings::TOKEN_ID.help));
+            return None;
+        };
+        // The other parts are checked even where the secret is missing.
+        let missing = secret.is_none();
+        let parts = identity::Parts {
+            token_id: &token_id,
+            secret: secret.unwrap_or_else(|| Zeroizing::new("missing".to_owned())),
+            username: username.as_deref(),
+            realm: realm.as_deref().unwrap_or("pam"),
+        };
+        match identity::token(parts) {
+            Ok(token) => (!missing).then_some(token),
+            Err(mistakes) => {
+                self.mistakes.extend(
+                    mistakes.into_iter().map(|(variable, wrong)| Mistake { variable, wrong }),
+                );
+                None
+            }
+        }
+    }
+
+    fn secret(&mut self) -> Option<Zeroizing<String>> {
+        let given = self.value(&settings::TOKEN_SECRET).map(Zeroizing::new);
+        let file = self.value(&settings::TOKEN_SECRET_FILE);
+        match (given, file) {
+            (Some(_), Some(_)) => {
+                self.wrong(
+                    &settings::TOKEN_SECRET_FILE,
+                    "PVE_TOKEN_SECRET is set too: set one of them".to_owned(),
+                );
+                None
+            }
+            (Some(secret), None) => Some(secret),
+            (None, Some(path)) => self.secret_file(&path),
+            (None, None) => {
+                self.wrong(
+                    &settings::TOKEN_SECRET,
+                    format!("it is not set. {}", settings::TOKEN_SECRET.help),
+                );
+                None
+            }
+        }
+    }
+
+    fn secret_file(&mut self, path: &str) -> Option<Zeroizing<String>> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => Zeroizing::new(text),
+            Err(error) => {
+                self.wrong(
+                    &settings::TOKEN_SECRET_FILE,
+                    format!("`{}` cannot be read: {error}", clean::label(path)),
+                );
+                return None;
+            }
+        };
+        if let Some(warning) = loose_permissions(path) {
+            self.warnings.push(warning);
+        }
+        let text = text.trim();
+        if text.is_empty() {
+            self.wrong(&settings::TOKEN_SECRET_FILE, format!("`{}` is empty", clean::label(path)));
+            return None;
+        }
+        Some(Zeroizing::new(text.to_owned()))
+    }
+
+    pub(super) fn tls(&mut self) -> Option<Tls> {
+        let before = self.mistakes.len();
+        let verify = self.one(&settings::TLS_REJECT_UNAUTHORIZED, boolean).unwrap_or(true);
+        let pins = self.one(&settings::TLS_FINGERPRINT, fingerprints);
+        let bundle = self.one(&settings::TLS_CA_FILE, |path| {
+            let pem = std::fs::read(path).map_err(|error| format!("it cannot be read: {error}"))?;
+            CaBundle::from_pem(&pem).map_err(|error| error.to_string())
+        });
+        let server_name = self.one(&settings::TLS_SERVER_NAME, |text| {
+            text.parse::<ServerName>().map_err(|error| error.to_string())
+        });
+        let trust = match (verify, pins, bundle) {
+            (false, None, None) => {
+                self.warnings.push(
+                    "PVE_TLS_REJECT_UNAUTHORIZED=false: certificates are not verified, so anyone on the network path can read the \
+                     token; PVE_TLS_FINGERPRINT or PVE_TLS_CA_FILE is safer"
+                        .to_owned(),
+                );
+                Trust::Anything
+            }
+            (_, Some(pins), bundle) => {
+                if bundle.is_some() {
+                    self.wrong(&settings::TLS_CA_FILE, "PVE_TLS_FINGERPRINT is set too, and then exactly those certificates are trusted: set one of them".to_owned());
+                }
+                Trust::Pinned(pins)
+            }
+            (_, None, Some(bundle)) => Trust::Ca(bundle),
+            (true, None, None) => Trust::PublicRoots,
+        };
+        if !verify && !matches!(trust, Trust::Anything) {
+            self.warnings.push("PVE_TLS_REJECT_UNAUTHORIZED=false has no effect beside PVE_TLS_FINGERPRINT or PVE_TLS_CA_FILE: certificates are verified".to_owned());
+        }
+        (self.mistakes.len() == before).then_some(Tls { trust, server_name })
+    }
+}
+
+fn boolean(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Ok(true),
+        "false" | "0" | "no" | "off" => Ok(false),
+        _ => Err("it must be true or false".to_owned()),
+    }
+}
+
+fn fingerprints(text: &str) -> Result<Vec<Fingerprint>, String> {
+    let parts = text.split([',', ' ', ';']).filter(|part| !part.is_empty());
+    parts.map(|part| part.parse().map_err(|error| format!("{error}"))).collect()
+}
+
+fn tool_names(text: &str) -> Result<Vec<String>, String> {
+    let known =
+        || ALL.iter().map(|entry| entry.name).chain(Toolset::ALL.iter().map(|set| set.name()));
+    let mut unknown = Vec::new();
+    let mut names = Vec::new();
+    for name in text.split([',', ' ']).filter(|name| !name.is_empty()) {
+        if known().any(|known| known == name) {
+            names.push(name.to_owned());
+        } else {
+            let near = nearest(name, known())
+                .map(|near| format!(", did you mean `{near}`?"))
+                .unwrap_or_default();
+            unknown.push(format!("there is no tool or toolset `{}`{near}", clean::label(name)));
+        }
+    }
+    if unknown.is_empty() {
+        Ok(names)
+    } else {
+        Err(format!("{}; `mcp-proxmox tools` lists them", unknown.join("; ")))
+    }
+}
+
+pub(super) fn time_zone(text: &str) -> Result<TimeZone, String> {
+    if text.eq_ignore_ascii_case("local") {
+        return Ok(TimeZone::system());
+    }
+    TimeZone::get(text).map_err(|_| {
+        "it is not a time zone: write an IANA name such as `Europe/Berlin`, or `local`".to_owned()
+    })
+}
+
+pub(super) fn log_filter(text: &str) -> Result<String, String> {
+    let wrong = |_| {
+        "it is not a filter: write error, warn, info, debug, trace or off, or `module=level` parts separated by commas".to_owned()
+    };
+    text.parse::<tracing_subscriber::filter::Targets>().map_err(wrong)?;
+    Ok(text.to_owned())
+}
+
+#[cfg(unix)]
+fn loose_permissions(path: &str) -> Option<String> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mode = std::fs::metadata(path).ok()?.permissions().mode();
+    (mode & 0o077 != 0).then(|| {
+        format!(
+            "others can read `{}`, which holds the token's secret: chmod 600 it",
+            clean::label(path)
+        )
+    })
+}
+
+#[cfg(not(unix))]
+fn loose_permissions(_path: &str) -> Option<String> {
+    None
+}

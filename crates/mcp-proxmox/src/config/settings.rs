@@ -1,0 +1,64 @@
+//! Every setting, in one table, from which the flags, the help and the messages are made.
+
+/// One setting: an environment variable and, mostly, a flag.
+#[derive(Debug)]
+pub struct Setting {
+    /// The environment variable.
+    pub variable: &'static str,
+    /// The flag without its dashes. None for the secret: command lines can be seen by every user of a machine.
+    pub flag: Option<&'static str>,
+    /// What stands for the value in the help.
+    pub value: &'static str,
+    /// What it means, and its default.
+    pub help: &'static str,
+}
+
+macro_rules! settings {
+    ($($name:ident = $variable:literal, $flag:expr, $value:literal, $help:literal;)*) => {
+        $(#[doc = $help] pub const $name: Setting =
+            Setting { variable: $variable, flag: $flag, value: $value, help: $help };)*
+        /// Every setting, in the order of the help.
+        pub const ALL: &[Setting] = &[$($name),*];
+    };
+}
+
+settings! {
+    HOST = "PVE_HOST", Some("host"), "HOST",
+        "Name or address of a node; also https://host:port/prefix, IPv6, or several nodes separated by commas. Required";
+    PORT = "PVE_PORT", Some("port"), "PORT", "Port of the API; one that PVE_HOST names wins [default: 8006]";
+    TOKEN_ID = "PVE_TOKEN_ID", Some("token-id"), "ID",
+        "The API token: its name, or the full user@realm!name. Required";
+    TOKEN_SECRET = "PVE_TOKEN_SECRET", None, "SECRET",
+        "The token's secret. Required, here or in a file. It has no flag: command lines can be seen by others";
+    TOKEN_SECRET_FILE = "PVE_TOKEN_SECRET_FILE", Some("token-secret-file"), "FILE", "A file that holds the token's secret";
+    USERNAME = "PVE_USERNAME", Some("username"), "USER",
+        "The token's user, such as root or root@pam. Required unless PVE_TOKEN_ID names it";
+    REALM = "PVE_REALM", Some("realm"), "REALM", "The realm of a user written without one [default: pam]";
+    TLS_REJECT_UNAUTHORIZED = "PVE_TLS_REJECT_UNAUTHORIZED", Some("tls-reject-unauthorized"), "BOOL",
+        "Whether certificates are verified; false turns verification off [default: true]";
+    TLS_CA_FILE = "PVE_TLS_CA_FILE", Some("tls-ca-file"), "FILE",
+        "The certificate authority to trust, as PEM: /etc/pve/pve-root-ca.pem of a node";
+    TLS_FINGERPRINT = "PVE_TLS_FINGERPRINT", Some("tls-fingerprint"), "SHA256",
+        "SHA-256 fingerprints of the certificates to trust, separated by commas; each node has its own";
+    TLS_SERVER_NAME = "PVE_TLS_SERVER_NAME", Some("tls-server-name"), "NAME",
+        "The name to verify, where the certificate names another than PVE_HOST";
+    ACCESS_TIER = "PVE_ACCESS_TIER", Some("access-tier"), "TIER",
+        "read: only look; write: also start, stop, shut down and reboot [default: read]";
+    ALLOW_VMS = "PVE_ALLOW_VMS", Some("allow-vms"), "LIST",
+        "Where write tools may act: 100-199,205,tag:ai,pool:dev [default: all]";
+    PROTECT_VMS = "PVE_PROTECT_VMS", Some("protect-vms"), "LIST",
+        "VMs and containers that no write tool may touch; wins over PVE_ALLOW_VMS [default: none]";
+    CONFIRM = "PVE_CONFIRM", Some("confirm"), "WHEN",
+        "When a person is asked before a write: never, destructive or always [default: destructive]";
+    TOOLS = "PVE_TOOLS", Some("tools"), "LIST", "Tools or toolsets to offer [default: all of the tier]";
+    EXCLUDE_TOOLS = "PVE_EXCLUDE_TOOLS", Some("exclude-tools"), "LIST", "Tools or toolsets to leave out [default: none]";
+    OUTPUT = "PVE_OUTPUT", Some("output"), "FORM",
+        "What answers hold: both, text or structured; fewer tokens where the client is known [default: both]";
+    TIMEOUT_SECONDS = "PVE_TIMEOUT_SECONDS", Some("timeout-seconds"), "SECONDS",
+        "How long one request to PVE may take, 5 to 300; PVE itself gives up after 30 and then says why [default: 35]";
+    TIMEZONE = "PVE_TIMEZONE", Some("timezone"), "ZONE", "How times are shown: an IANA name or local [default: UTC]";
+    AUDIT_LOG = "PVE_AUDIT_LOG", Some("audit-log"), "FILE",
+        "A file for one JSON line per write; if it cannot be written, nothing is changed [default: none]";
+    LOG = "PVE_LOG", Some("log"), "FILTER",
+        "What is logged to stderr: error, warn, info, debug, trace, or module=level,… [default: warn]";
+}

@@ -1,0 +1,198 @@
+//! The configuration as people write it, and what they are told.
+
+use std::{collections::HashMap, io::Write as _};
+
+use super::*;
+
+const UUID: &str = "0f0e0d0c-1111-2222-3333-444455556666";
+
+fn read(settings: &[(&str, &str)]) -> Result<Config, Mistakes> {
+    let settings: HashMap<_, _> = settings.iter().copied().collect();
+    Config::read(&|setting| settings.get(setting.variable).map(|value| (*value).to_owned()))
+}
+
+fn with(more: &[(&'static str, &'static str)]) -> Result<Config, Mistakes> {
+    let mut settings =
+        vec![("PVE_HOST", "pve.lan"), ("PVE_TOKEN_ID", "root@pam!mcp"), ("PVE_TOKEN_SECRET", UUID)];
+    settings.retain(|(name, _)| !more.iter().any(|(other, _)| other == name));
+    settings.extend_from_slice(more);
+    read(&settings)
+}
+
+fn mistakes(more: &[(&'static str, &'static str)]) -> String {
+    with(more).unwrap_err().to_string()
+}
+
+#[test]
+fn the_least_that_is_needed_is_enough() {
+    let config = with(&[]).unwrap();
+    assert_eq!(config.summary(), "PVE at pve.lan:8006 as root@pam!mcp, access tier read");
+    assert_eq!(config.confirm, Confirm::Destructive);
+    assert!(config.warnings.is_empty());
+}
+
+#[test]
+fn nothing_set_names_everything_that_is_needed() {
+    let told = read(&[]).unwrap_err().to_string();
+    for variable in ["PVE_HOST", "PVE_TOKEN_ID", "PVE_TOKEN_SECRET"] {
+        assert!(told.contains(&format!("  {variable}: it is not set")), "{told}");
+    }
+}
+
+#[test]
+fn every_mistake_is_told_in_one_run() {
+    let told = mistakes(&[
+        ("PVE_HOST", "http://pve.lan"),
+        ("PVE_PORT", "0"),
+        ("PVE_TOKEN_ID", "a!b!c"),
+        ("PVE_ACCESS_TIER", "admin"),
+        ("PVE_TLS_REJECT_UNAUTHORIZED", "maybe"),
+        ("PVE_TLS_FINGERPRINT", "AA:BB"),
+        ("PVE_ALLOW_VMS", "99"),
+        ("PVE_CONFIRM", "sometimes"),
+        ("PVE_TOOLS", "list_vm"),
+        ("PVE_OUTPUT", "xml"),
+        ("PVE_TIMEOUT_SECONDS", "1"),
+        ("PVE_TIMEZONE", "Berlin"),
+        ("PVE_LOG", "loud=very"),
+    ]);
+    for variable in [
+        "PVE_HOST",
+        "PVE_PORT",
+        "PVE_TOKEN_ID",
+        "PVE_ACCESS_TIER",
+        "PVE_TLS_REJECT_UNAUTHORIZED",
+        "PVE_TLS_FINGERPRINT",
+        "PVE_ALLOW_VMS",
+        "PVE_CONFIRM",
+        "PVE_TOOLS",
+        "PVE_OUTPUT",
+        "PVE_TIMEOUT_SECONDS",
+        "PVE_TIMEZONE",
+        "PVE_LOG",
+    ] {
+        assert!(told.contains(&format!("\n  {variable}: ")), "{variable} is missing in:\n{told}");
+    }
+    assert!(told.contains("did you mean `list_vms`?"), "{told}");
+}
+
+#[test]
+fn quotes_and_blanks_that_came_with_copying_are_dropped() {
+    let secret = format!(" \"{UUID}\" ");
+    let settings = [
+        ("PVE_HOST", "' pve.lan '"),
+        ("PVE_TOKEN_ID", "`root@pam!mcp`"),
+        ("PVE_TOKEN_SECRET", secret.as_str()),
+    ];
+    assert_eq!(read(&settings).unwrap().pve.hosts[0].name, "pve.lan");
+}
+
+#[test]
+fn an_empty_value_and_an_unfilled_placeholder_count_as_not_set() {
+    let config =
+        with(&[("PVE_PORT", ""), ("PVE_TLS_CA_FILE", "${user_config.ca}"), ("PVE_USERNAME", " ")])
+            .unwrap();
+    assert_eq!(config.pve.hosts[0].port, 8006);
+}
+
+#[test]
+fn the_port_in_the_host_wins() {
+    let config = with(&[("PVE_HOST", "a:443,b"), ("PVE_PORT", "9000")]).unwrap();
+    let ports: Vec<_> = config.pve.hosts.iter().map(|host| host.port).collect();
+    assert_eq!(ports, [443, 9000]);
+}
+
+#[test]
+fn a_secret_and_a_secret_file_are_one_too_many() {
+    assert!(mistakes(&[("PVE_TOKEN_SECRET_FILE", "/nowhere")]).contains("set one of them"));
+}
+
+#[test]
+fn a_secret_file_is_read_and_an_unreadable_one_is_told() {
+    let mut file = std::env::temp_dir();
+    file.push(format!("mcp-proxmox-secret-{}", std::process::id()));
+    std::fs::File::create(&file).unwrap().write_all(format!("{UUID}\n").as_bytes()).unwrap();
+    let path = file.to_str().unwrap().to_owned();
+    let settings = [
+        ("PVE_HOST", "pve.lan"),
+        ("PVE_TOKEN_ID", "root@pam!mcp"),
+        ("PVE_TOKEN_SECRET_FILE", path.as_str()),
+    ];
+    let config = read(&settings);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(config.unwrap().pve.token.id(), "root@pam!mcp");
+
+    let told = mistakes(&[("PVE_TOKEN_SECRET", ""), ("PVE_TOKEN_SECRET_FILE", "/nowhere/secret")]);
+    assert!(told.contains("`/nowhere/secret` cannot be read"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_secret_file_that_others_can_read_is_warned_about() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mut file = std::env::temp_dir();
+    file.push(format!("mcp-proxmox-loose-{}", std::process::id()));
+    std::fs::write(&file, UUID).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let path = file.to_str().unwrap().to_owned();
+    let config = read(&[
+        ("PVE_HOST", "pve.lan"),
+        ("PVE_TOKEN_ID", "root@pam!mcp"),
+        ("PVE_TOKEN_SECRET_FILE", &path),
+    ]);
+    std::fs::remove_file(&file).unwrap();
+    assert!(config.unwrap().warnings[0].contains("chmod 600"));
+}
+
+#[test]
+fn turning_verification_off_is_warned_about_once() {
+    let config = with(&[("PVE_TLS_REJECT_UNAUTHORIZED", "No")]).unwrap();
+    assert!(matches!(config.pve.tls.trust, pve_client::Trust::Anything));
+    assert_eq!(config.warnings.len(), 1);
+}
+
+#[test]
+fn pins_win_over_turning_verification_off() {
+    let pin = "AA".repeat(32);
+    let settings = [
+        ("PVE_HOST", "pve.lan"),
+        ("PVE_TOKEN_ID", "root@pam!mcp"),
+        ("PVE_TOKEN_SECRET", UUID),
+        ("PVE_TLS_REJECT_UNAUTHORIZED", "0"),
+        ("PVE_TLS_FINGERPRINT", pin.as_str()),
+    ];
+    let config = read(&settings).unwrap();
+    assert!(matches!(config.pve.tls.trust, pve_client::Trust::Pinned(_)));
+    assert!(config.warnings[0].contains("no effect"));
+}
+
+#[test]
+fn the_secret_is_in_no_message() {
+    for (variable, value) in [
+        ("PVE_TOKEN_ID", "a!b!c"),
+        ("PVE_USERNAME", "svc@pve"),
+        ("PVE_TOKEN_SECRET", "other!id=SECRETSECRET"),
+    ] {
+        let told = mistakes(&[(variable, value)]);
+        assert!(!told.contains(UUID) && !told.contains("SECRETSECRET"), "{told}");
+    }
+    assert!(!format!("{:?}", with(&[]).unwrap()).contains(UUID));
+}
+
+#[test]
+fn tools_are_chosen_by_name_or_by_toolset() {
+    let offered = |settings: &[(&'static str, &'static str)]| {
+        let config = with(settings).unwrap();
+        let names: Vec<_> =
+            ALL.iter().filter(|entry| config.tools.picks(entry)).map(|entry| entry.name).collect();
+        names
+    };
+    assert_eq!(offered(&[]).len(), ALL.len());
+    assert_eq!(offered(&[("PVE_TOOLS", "list_vms, list_nodes")]), ["list_vms", "list_nodes"]);
+    assert!(offered(&[("PVE_EXCLUDE_TOOLS", "nodes")]).iter().all(|name| !name.contains("node")));
+    assert!(
+        mistakes(&[("PVE_TOOLS", "list_vms"), ("PVE_EXCLUDE_TOOLS", "guests")])
+            .contains("no tool is left")
+    );
+}

@@ -1,0 +1,51 @@
+//! What a tool says when it could not do its work.
+//!
+//! **A failure is an answer**, not a protocol error: clients hide protocol errors from the model, which
+//! then cannot correct itself. It says what was asked, what happened, and what to do next, in under a
+//! hundred words, and never a type name, a secret, a body or a bare code.
+
+mod pve;
+
+use std::fmt;
+
+/// A failure as people and models read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    what: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure with nothing to suggest yet.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: None }
+    }
+
+    /// A failure of ours.
+    pub fn bug(tool: &str) -> Self {
+        Self::new(format!("`{tool}` hit a bug in this server; nothing is known about its effect"))
+            .hint("read the state before you try again, and report the bug with the server's messages on stderr")
+    }
+
+    /// Adds what can be done about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// What happened, without the advice.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\n\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}

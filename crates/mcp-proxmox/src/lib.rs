@@ -1,0 +1,26 @@
+//! A Model Context Protocol server for Proxmox VE.
+//!
+//! A call goes down this list and its answer comes back up:
+//!
+//! * [`server`] speaks MCP. Only it and the modules below it name `rmcp`.
+//! * [`catalog`] holds every tool, checks a call's arguments and catches what goes wrong.
+//! * [`tier`] hands the tool a client that can do what the tool's effect allows, and no more.
+//! * [`tools`] has one file for each tool. To add a tool, copy one.
+//! * `pve_client` speaks to Proxmox VE. It does not know about MCP.
+//!
+//! Around it: [`config`] reads what the user decided, [`answer`] is the vocabulary of answers,
+//! [`failure`] that of failures, [`cli`] is the command line.
+
+pub mod answer;
+pub mod arguments;
+pub mod call;
+pub mod catalog;
+pub mod cli;
+pub mod config;
+pub mod failure;
+pub mod instructions;
+pub mod lookup;
+pub mod schema;
+pub mod server;
+pub mod tier;
+pub mod tools;

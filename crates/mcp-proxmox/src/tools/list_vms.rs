@@ -1,0 +1,448 @@
+//! `list_vms`: every VM and container, with state and use.
+//!
+//! One request, however many guests there are. That list is up to 10 s old and cannot show that a VM is
+//! paused; `exact` asks the nodes, one request each.
+
+mod exact;
+mod summary;
+
+use std::cmp::Ordering;
+
+use pve_client::{
+    Kind, NodeName, Reader,
+    guest::{self, Listed},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::summary::Summary;
+use crate::{
+    answer::{Bytes, Cell, Duration, Number, Percent, Share, Table, clean::label},
+    call::Call,
+    catalog::{Tool, Toolset},
+    failure::Failure,
+    lookup::guest::real_name,
+    tier::Reads,
+};
+
+/// Up to so many rows are shown without being asked for.
+const SHOWN_WHOLE: usize = 50;
+/// So many are shown of a longer list.
+const SHOWN_FIRST: usize = 20;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct ListVms;
+
+/// Which guests, in what order, how many.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Only VMs (qemu) or only containers (lxc).
+    r#type: Option<TypeFilter>,
+    /// Only this state. `paused` and `io-error` imply `exact`.
+    status: Option<StatusFilter>,
+    /// Only on this node.
+    node: Option<String>,
+    /// Only in this pool.
+    pool: Option<String>,
+    /// Only with this tag.
+    tag: Option<String>,
+    /// Only names that contain this, or a vmid.
+    name: Option<String>,
+    /// Order; cpu, memory, disk and uptime: largest first.
+    #[serde(default)]
+    sort: Sort,
+    /// Rows; by default all up to 50, else 20.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<u32>,
+    /// `next_cursor` of the last answer.
+    cursor: Option<String>,
+    /// Ask the nodes, so that paused VMs show. Slower.
+    #[serde(default)]
+    exact: bool,
+    /// More columns: sizes, traffic, uptime, pool, tags, HA.
+    #[serde(default)]
+    detail: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum TypeFilter {
+    Qemu,
+    Lxc,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum StatusFilter {
+    Running,
+    Stopped,
+    Paused,
+    Hibernated,
+    IoError,
+    Unknown,
+    Template,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Sort {
+    #[default]
+    Vmid,
+    Name,
+    Cpu,
+    Memory,
+    Disk,
+    Uptime,
+}
+
+/// The guests that match.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// How many match.
+    total: usize,
+    /// How many of them are in `guests`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shown: Option<usize>,
+    #[serde(flatten)]
+    summary: Summary,
+    guests: Table,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Tool for ListVms {
+    const NAME: &'static str = "list_vms";
+    const TITLE: &'static str = "List VMs and containers";
+    const DESCRIPTION: &'static str = "List virtual machines (VM, qemu) and containers (LXC) with state, node, CPU, memory and disk use; \
+        filter, sort, count. Figures are up to 10 s old. For one guest use get_vm_status.";
+    const TOOLSET: Toolset = Toolset::Guests;
+
+    type Effect = Reads;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+        let listed = pve
+            .get(guest::list())
+            .await
+            .map_err(|error| Failure::from_pve("list the VMs and containers", &error))?;
+        let n_listed = listed.len();
+        let (mut guests, mut notes) = rows(listed);
+        if guests.is_empty() && n_listed == 0 {
+            notes.push(
+                "PVE shows this token no VM or container: there are none, or the token has VM.Audit on none of them".to_owned(),
+            );
+        }
+        guests.retain(|guest| input.picks_before_asking(guest));
+        let wants_exact = input.exact
+            || matches!(input.status, Some(StatusFilter::Paused | StatusFilter::IoError));
+        if wants_exact {
+            notes.extend(exact::ask(&pve, call, &mut guests).await);
+        }
+        guests.retain(|guest| input.status.is_none_or(|status| guest.is(status)));
+        guests.sort_by(|a, b| input.sort.compare(a, b));
+        let page = Page::of(&guests, &input)?;
+        if !wants_exact
+            && guests
+                .iter()
+                .any(|guest| guest.listed.kind == Some(Kind::Qemu) && guest.status == "running")
+        {
+            notes.push(
+                "a paused VM is listed as running; `exact: true` tells them apart".to_owned(),
+            );
+        }
+        let summary =
+            if page.is_summarised { Summary::full(&guests) } else { Summary::counts(&guests) };
+        let mut table = if input.detail { detailed() } else { short() };
+        for guest in page.guests {
+            if input.detail {
+                push_detailed(&mut table, guest)
+            } else {
+                push_short(&mut table, guest)
+            }
+        }
+        if page.next_cursor.is_some() {
+            notes.push(
+                "for more: the same arguments with `cursor` set to next_cursor, or filters"
+                    .to_owned(),
+            );
+        }
+        Ok(Output {
+            total: guests.len(),
+            shown: (table.len() < guests.len()).then_some(table.len()),
+            summary,
+            guests: table,
+            next_cursor: page.next_cursor,
+            notes,
+        })
+    }
+}
+
+/// A guest with its state in one word.
+#[derive(Debug)]
+struct Row {
+    listed: Listed,
+    /// `running`, `stopped`, `paused`, `hibernated`, `template`, or whatever PVE says.
+    status: String,
+}
+
+/// The rows that are guests, and what is to be said of the rest.
+fn rows(listed: Vec<Listed>) -> (Vec<Row>, Vec<String>) {
+    let n_listed = listed.len();
+    let guests: Vec<Row> =
+        listed.into_iter().filter(|guest| guest.vmid.is_some()).map(Row::new).collect();
+    let n_odd = n_listed - guests.len();
+    let odd = (n_odd > 0)
+        .then(|| format!("PVE's answer held {n_odd} rows that are no guests; they are left out"));
+    (guests, odd.into_iter().collect())
+}
+
+impl Row {
+    fn new(listed: Listed) -> Self {
+        let status = state(&listed, listed.status.as_deref());
+        Self { listed, status }
+    }
+
+    fn is(&self, status: StatusFilter) -> bool {
+        let name = match status {
+            StatusFilter::Running => "running",
+            StatusFilter::Stopped => "stopped",
+            StatusFilter::Paused => "paused",
+            StatusFilter::Hibernated => "hibernated",
+            StatusFilter::IoError => "io-error",
+            StatusFilter::Unknown => "unknown",
+            StatusFilter::Template => "template",
+        };
+        self.status == name
+    }
+
+    fn cpu(&self) -> Option<Percent> {
+        // What is not running uses nothing, and PVE's zero says no more than its state.
+        let fraction = self.listed.cpu.filter(|_| self.is_up())?;
+        Percent::from_fraction(fraction)
+    }
+
+    fn memory(&self) -> Option<Share> {
+        Share::new(self.listed.mem, self.listed.maxmem).filter(|_| self.is_up())
+    }
+
+    /// Known for running containers only: what a VM fills of its disks is known inside it.
+    fn disk(&self) -> Option<Share> {
+        let knows = self.listed.kind == Some(Kind::Lxc) && self.is_up();
+        Share::new(self.listed.disk, self.listed.maxdisk).filter(|_| knows)
+    }
+
+    fn uptime(&self) -> Option<u64> {
+        self.listed.uptime.filter(|uptime| *uptime > 0)
+    }
+
+    fn is_up(&self) -> bool {
+        !matches!(self.status.as_str(), "stopped" | "unknown" | "hibernated" | "template")
+    }
+}
+
+/// The state in one word, from the list's word for it.
+fn state(listed: &Listed, status: Option<&str>) -> String {
+    match status {
+        _ if listed.template == Some(true) => "template".to_owned(),
+        Some("stopped") if listed.lock.as_deref() == Some("suspended") => "hibernated".to_owned(),
+        Some(status) => label(status),
+        None => "unknown".to_owned(),
+    }
+}
+
+impl Input {
+    fn picks_before_asking(&self, guest: &Row) -> bool {
+        let listed = &guest.listed;
+        let kind = match self.r#type {
+            None => true,
+            Some(TypeFilter::Qemu) => listed.kind == Some(Kind::Qemu),
+            Some(TypeFilter::Lxc) => listed.kind == Some(Kind::Lxc),
+        };
+        let same = |wanted: &Option<String>, value: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| {
+                value.is_some_and(|value| value.eq_ignore_ascii_case(wanted.trim()))
+            })
+        };
+        let tag = self
+            .tag
+            .as_deref()
+            .is_none_or(|tag| tags(listed).any(|other| other.eq_ignore_ascii_case(tag.trim())));
+        let name = self.name.as_deref().is_none_or(|wanted| {
+            let wanted = wanted.trim().to_lowercase();
+            let named = real_name(listed).is_some_and(|name| name.to_lowercase().contains(&wanted));
+            named || listed.vmid.is_some_and(|vmid| vmid.to_string() == wanted)
+        });
+        kind && tag
+            && name
+            && same(&self.node, listed.node.as_ref().map(NodeName::as_str))
+            && same(&self.pool, listed.pool.as_deref())
+    }
+}
+
+fn tags(listed: &Listed) -> impl Iterator<Item = &str> {
+    listed.tags.as_deref().unwrap_or_default().split([';', ',', ' ']).filter(|tag| !tag.is_empty())
+}
+
+impl Sort {
+    fn compare(self, a: &Row, b: &Row) -> Ordering {
+        let order = match self {
+            Self::Vmid => Ordering::Equal,
+            Self::Name => real_name(&a.listed)
+                .map(str::to_lowercase)
+                .cmp(&real_name(&b.listed).map(str::to_lowercase)),
+            Self::Cpu => largest_first(a.cpu(), b.cpu()),
+            Self::Memory => largest_first(
+                a.memory().map(|share| share.used),
+                b.memory().map(|share| share.used),
+            ),
+            Self::Disk => {
+                largest_first(a.disk().map(|share| share.used), b.disk().map(|share| share.used))
+            }
+            Self::Uptime => largest_first(a.uptime(), b.uptime()),
+        };
+        order.then(a.listed.vmid.cmp(&b.listed.vmid))
+    }
+}
+
+/// What is unknown comes last.
+fn largest_first<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => b.partial_cmp(&a).unwrap_or(Ordering::Equal),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
+}
+
+/// The part of the list that is shown.
+struct Page<'a> {
+    guests: &'a [Row],
+    next_cursor: Option<String>,
+    is_summarised: bool,
+}
+
+impl<'a> Page<'a> {
+    /// A cursor is the vmid after which the page begins, so that it stays right when guests come and go.
+    fn of(guests: &'a [Row], input: &Input) -> Result<Self, Failure> {
+        let is_after = |row: &Row, cursor: &str| {
+            row.listed.vmid.is_some_and(|vmid| vmid.to_string() == cursor)
+        };
+        let start = match &input.cursor {
+            None => 0,
+            Some(cursor) => match guests.iter().position(|row| is_after(row, cursor.trim())) {
+                Some(index) => index + 1,
+                None => {
+                    return Err(Failure::new("the cursor fits no guest of this list")
+                        .hint("the guest is gone or the filters have changed: call again without `cursor`"));
+                }
+            },
+        };
+        let rest = guests.get(start..).unwrap_or_default();
+        let asked = input.limit.map(|limit| usize::try_from(limit).unwrap_or(SHOWN_WHOLE));
+        let limit =
+            asked.unwrap_or(if rest.len() <= SHOWN_WHOLE { SHOWN_WHOLE } else { SHOWN_FIRST });
+        let shown = rest.get(..limit).unwrap_or(rest);
+        let is_more = shown.len() < rest.len();
+        let last = shown.last().and_then(|row| row.listed.vmid);
+        Ok(Self {
+            guests: shown,
+            next_cursor: last.filter(|_| is_more).map(|vmid| vmid.to_string()),
+            is_summarised: is_more && asked.is_none() && input.cursor.is_none(),
+        })
+    }
+}
+
+fn short() -> Table {
+    Table::new(&["vmid", "name", "type", "status", "node", "cpu%", "mem%", "disk%"])
+}
+
+fn push_short(table: &mut Table, guest: &Row) {
+    let [vmid, name, kind, status, node] = identity(guest);
+    table.push([
+        vmid,
+        name,
+        kind,
+        status,
+        node,
+        guest.cpu().into(),
+        guest.memory().and_then(Share::percent).into(),
+        guest.disk().and_then(Share::percent).into(),
+    ]);
+}
+
+fn detailed() -> Table {
+    Table::new(&[
+        "vmid",
+        "name",
+        "type",
+        "status",
+        "node",
+        "cpu%",
+        "cores",
+        "memory",
+        "disk",
+        "net_in",
+        "net_out",
+        "disk_read",
+        "disk_written",
+        "uptime",
+        "pool",
+        "tags",
+        "ha",
+    ])
+}
+
+fn push_detailed(table: &mut Table, guest: &Row) {
+    let [vmid, name, kind, status, node] = identity(guest);
+    let listed = &guest.listed;
+    let total = |bytes: Option<u64>| -> Cell { bytes.filter(|_| guest.is_up()).map(Bytes).into() };
+    let size = |used: Option<Share>, size: Option<u64>| -> Cell {
+        // Where the use is unknown, the size is still worth showing.
+        used.map_or_else(
+            || size.filter(|size| *size > 0).map(|size| format!("? of {}", Bytes(size))).into(),
+            Into::into,
+        )
+    };
+    table.push([
+        vmid,
+        name,
+        kind,
+        status,
+        node,
+        guest.cpu().into(),
+        listed.maxcpu.map(Number).into(),
+        size(guest.memory(), listed.maxmem),
+        size(guest.disk(), listed.maxdisk),
+        total(listed.netin),
+        total(listed.netout),
+        total(listed.diskread),
+        total(listed.diskwrite),
+        guest.uptime().map(Duration).into(),
+        listed.pool.as_deref().map(label).into(),
+        listed
+            .tags
+            .as_deref()
+            .map(|_| tags(listed).map(label).collect::<Vec<_>>().join(" "))
+            .into(),
+        listed.hastate.as_deref().map(label).into(),
+    ]);
+}
+
+fn identity(guest: &Row) -> [Cell; 5] {
+    let listed = &guest.listed;
+    let lock = listed.lock.as_deref().filter(|lock| *lock != "suspended");
+    let status = match lock {
+        Some(lock) => format!("{} (lock: {})", guest.status, label(lock)),
+        None => guest.status.clone(),
+    };
+    [
+        listed.vmid.map(|vmid| u64::from(vmid.get())).into(),
+        real_name(listed).map(label).into(),
+        listed.kind.map(Kind::as_str).into(),
+        status.into(),
+        listed.node.as_ref().map(|node| node.as_str().to_owned()).into(),
+    ]
+}

@@ -1,0 +1,143 @@
+//! The program as people and scripts use it.
+
+use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Sim};
+use serde_json::Value;
+
+use crate::process::{program, program_for, run};
+
+#[test]
+fn the_demo_answers_without_any_settings() {
+    let (code, stdout, stderr) = run(program().args(["--demo", "call", "list_vms"]));
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("vmid") && stdout.contains("running"), "{stdout}");
+    let (code, stdout, _) = run(program().args(["--demo", "call", "list_vms", "--json"]));
+    assert_eq!(code, 0);
+    let answer: Value = serde_json::from_str(&stdout).unwrap();
+    assert!(answer["total"].as_u64().unwrap() > 10);
+}
+
+#[test]
+fn a_failed_call_is_told_on_standard_error_and_by_the_exit_code() {
+    let (code, stdout, stderr) =
+        run(program().args(["--demo", "call", "get_vm_status", "vm=99999"]));
+    assert_eq!(code, 1);
+    assert!(stdout.is_empty());
+    assert!(
+        stderr.contains("there is no VM or container 99999") && stderr.contains("hint:"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn mistakes_in_the_call_of_the_program_are_two() {
+    for arguments in [
+        vec!["--demo", "call", "list_vm"],
+        vec!["--demo", "call", "list_vms", "x"],
+        vec!["nonsense"],
+        vec!["--no-such-flag"],
+    ] {
+        let (code, stdout, stderr) = run(program().args(&arguments));
+        assert_eq!(code, 2, "{arguments:?}: {stderr}");
+        assert!(stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_wrong_configuration_ends_with_everything_that_is_wrong() {
+    let (code, stdout, stderr) =
+        run(program().env("PVE_HOST", "http://pve").env("PVE_PORT", "x").arg("check"));
+    assert_eq!(code, 2);
+    assert!(stdout.is_empty());
+    for variable in ["PVE_HOST: ", "PVE_PORT: ", "PVE_TOKEN_ID: ", "PVE_TOKEN_SECRET: "] {
+        assert!(stderr.contains(variable), "{stderr}");
+    }
+}
+
+#[test]
+fn flags_win_over_the_environment() {
+    let command = &mut program();
+    command
+        .env("PVE_HOST", "from-the-environment")
+        .env("PVE_TOKEN_ID", "root@pam!x1")
+        .env("PVE_TOKEN_SECRET", "s");
+    let (_, stdout, _) = run(command.args(["--host", "127.0.0.1:9", "check"]));
+    assert!(stdout.contains("127.0.0.1:9") && !stdout.contains("from-the-environment"), "{stdout}");
+}
+
+#[test]
+fn help_names_every_setting_and_shows_how_to_begin() {
+    let (code, help, _) = run(program().arg("--help"));
+    assert_eq!(code, 0);
+    for setting in mcp_proxmox::config::settings::ALL {
+        assert!(help.contains(setting.variable), "{} is not in --help", setting.variable);
+    }
+    for word in ["check", "tools", "call", "--demo", "mcp-proxmox --demo call list_vms"] {
+        assert!(help.contains(word), "{word}");
+    }
+    let (code, version, _) = run(program().arg("--version"));
+    assert_eq!((code, version.trim()), (0, concat!("mcp-proxmox ", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
+fn tools_are_listed_without_access_to_pve() {
+    let (code, stdout, _) = run(program().arg("tools"));
+    assert_eq!(code, 0);
+    for entry in mcp_proxmox::catalog::ALL
+        .iter()
+        .filter(|entry| entry.level == mcp_proxmox::tier::Level::Read)
+    {
+        assert!(stdout.contains(entry.name));
+    }
+    let (_, stdout, _) = run(program().args(["tools", "--json"]).env("PVE_TOOLS", "list_vms"));
+    let tools: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(tools.as_array().unwrap().len(), 1);
+    let (code, _, stderr) = run(program().args(["tools", "--tools", "list_vns"]));
+    assert_eq!(code, 2);
+    assert!(stderr.contains("did you mean `list_vms`?"), "{stderr}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_says_ok_step_by_step() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    let (code, stdout, stderr) = tokio::task::block_in_place(|| {
+        run(program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET).arg("check"))
+    });
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    for line in ["address     ok", "TLS         ok", "token       ok", "Proxmox VE 9."] {
+        assert!(stdout.contains(line), "{stdout}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_says_where_it_fails() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    let (code, stdout, _) = tokio::task::block_in_place(|| {
+        run(program_for(&sim, DEMO_TOKEN_ID, "wrong-secret").arg("check"))
+    });
+    assert_eq!(code, 1);
+    assert!(stdout.contains("TLS         ok") && stdout.contains("token       FAILED"), "{stdout}");
+
+    let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+    let (code, stdout, _) =
+        tokio::task::block_in_place(|| run(command.env_remove("PVE_TLS_FINGERPRINT").arg("check")));
+    assert_eq!(code, 1);
+    assert!(stdout.contains("address     ok") && stdout.contains("TLS         FAILED"), "{stdout}");
+    assert!(
+        stdout.contains(sim.fingerprint()),
+        "the fingerprint to compare and pin is shown: {stdout}"
+    );
+
+    let port = sim.port();
+    drop(sim);
+    let mut command = program();
+    command
+        .env("PVE_HOST", format!("127.0.0.1:{port}"))
+        .env("PVE_TOKEN_ID", DEMO_TOKEN_ID)
+        .env("PVE_TOKEN_SECRET", "s");
+    let (code, stdout, _) = tokio::task::block_in_place(|| run(command.arg("check")));
+    assert_eq!(code, 1);
+    assert!(
+        stdout.contains("address     FAILED") && stdout.contains("TLS         not reached"),
+        "{stdout}"
+    );
+}

@@ -1,0 +1,90 @@
+//! The token's secret appears nowhere, whatever fails and however much is logged.
+
+use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Rule, Sim};
+use serde_json::json;
+
+use crate::process::{Program, program_for, run};
+
+const WRONG: &str = "deadbeef-dead-4bad-8bad-c0ffee00feed";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_secret_appears_nowhere() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    let mut output = String::new();
+    for secret in [DEMO_TOKEN_SECRET, WRONG] {
+        for rule in [
+            None,
+            Some(Rule::everything().status(500, "something broke").body("{\"data\":null}")),
+            Some(
+                Rule::everything()
+                    .status(200, "OK")
+                    .header("Content-Type", "text/html")
+                    .body("<html>login</html>"),
+            ),
+            Some(
+                Rule::everything()
+                    .status(302, "Found")
+                    .header("Location", "https://example.test/login")
+                    .body(""),
+            ),
+            Some(Rule::everything().lost()),
+            Some(Rule::everything().cut_after(7)),
+        ] {
+            sim.forget_rules();
+            if let Some(rule) = rule {
+                sim.answer(rule);
+            }
+            let session = || {
+                let mut command = program_for(&sim, DEMO_TOKEN_ID, secret);
+                command.env("PVE_LOG", "trace,rmcp=trace");
+                let mut program = Program::start(&mut command);
+                let mut output = program.initialize("2025-11-25").to_string();
+                for entry in mcp_proxmox::catalog::ALL {
+                    let arguments = json!({ "vm": "100", "node": "pve1" });
+                    let fitting = arguments
+                        .as_object()
+                        .unwrap()
+                        .iter()
+                        .filter(|(name, _)| takes(entry.name, name));
+                    let fitting =
+                        fitting.map(|(name, value)| (name.clone(), value.clone())).collect();
+                    output +=
+                        &program.call(entry.name, serde_json::Value::Object(fitting)).to_string();
+                }
+                output + &program.end().stderr
+            };
+            output += &tokio::task::block_in_place(session);
+            let (_, stdout, stderr) = tokio::task::block_in_place(|| {
+                run(program_for(&sim, DEMO_TOKEN_ID, secret).args(["check", "--log", "trace"]))
+            });
+            output += &(stdout + &stderr);
+        }
+    }
+    assert!(output.contains("DEBUG") || output.contains("TRACE"), "the log was not on");
+    for secret in [DEMO_TOKEN_SECRET, WRONG] {
+        let at = output.find(secret).map(|at| &output[at.saturating_sub(200)..at]);
+        assert!(at.is_none(), "the secret is in the output, after: {at:?}");
+        assert!(!output.contains(&secret[..18]), "the beginning of the secret is in the output");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mistaken_configuration_does_not_repeat_the_secret() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    let mut command = program_for(&sim, "not a token id", WRONG);
+    let (code, stdout, stderr) =
+        tokio::task::block_in_place(|| run(command.env("PVE_PORT", "no").arg("check")));
+    assert_eq!(code, 2);
+    assert!(!stdout.contains(WRONG) && !stderr.contains(WRONG));
+}
+
+fn takes(tool: &str, argument: &str) -> bool {
+    let catalog = mcp_proxmox::catalog::Catalog::new(
+        mcp_proxmox::catalog::ALL,
+        mcp_proxmox::tier::Level::Write,
+        |_| true,
+    );
+    let offered = catalog.find(tool).unwrap();
+    offered.input_schema()["properties"].get(argument).is_some()
+        && !(tool == "list_vms" && argument == "node")
+}

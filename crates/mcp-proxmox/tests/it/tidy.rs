@@ -1,0 +1,125 @@
+//! Rules about the source itself, each the guard of something that ARCHITECTURE.md promises.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    for (path, text) in sources() {
+        assert!(
+            text.starts_with("//!"),
+            "{}: begin with `//!` and say what the file is for",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_can_be_read() {
+    for (path, text) in sources() {
+        let n_lines = text.lines().count();
+        assert!(n_lines <= 450, "{}: {n_lines} lines; split it by purpose", path.display());
+    }
+}
+
+#[test]
+fn only_the_server_names_the_protocol_library() {
+    for (path, text) in sources_of("mcp-proxmox") {
+        let may = path.components().any(|part| part.as_os_str() == "server");
+        let names = text.contains("rmcp::") || text.contains("use rmcp");
+        assert!(may || !names, "{}: only `server` may use `rmcp`", path.display());
+    }
+}
+
+#[test]
+fn the_server_knows_no_tool_by_name() {
+    let names: Vec<_> = mcp_proxmox::catalog::ALL.iter().map(|entry| entry.name).collect();
+    for (path, text) in sources_of("mcp-proxmox") {
+        if path.components().any(|part| part.as_os_str() == "server") {
+            for name in &names {
+                assert!(!text.contains(name), "{}: names the tool `{name}`", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_tool_has_a_file_and_a_test_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for entry in mcp_proxmox::catalog::ALL {
+        for place in ["src/tools", "tests/it"] {
+            let file = root.join(place).join(format!("{}.rs", entry.name));
+            assert!(file.exists(), "the tool `{}` has no {}", entry.name, file.display());
+        }
+    }
+}
+
+#[test]
+fn crates_keep_apart() {
+    let manifest = |name: &str| {
+        let text = fs::read_to_string(crates().join(name).join("Cargo.toml")).unwrap();
+        text.split("[dev-dependencies]").next().unwrap().to_owned()
+    };
+    let client = manifest("pve-client");
+    let sim = fs::read_to_string(crates().join("pve-sim/Cargo.toml")).unwrap();
+    assert!(
+        !client.contains("rmcp") && !client.contains("pve-sim"),
+        "pve-client knows no MCP and no simulator"
+    );
+    assert!(!sim.contains("pve-client"), "pve-sim must not share the client's mistakes");
+}
+
+#[test]
+fn the_environment_is_read_in_one_place() {
+    for (path, text) in sources() {
+        let may = path.ends_with("mcp-proxmox/src/cli/mod.rs");
+        assert!(may || !text.contains("env::var("), "{}: reads the environment", path.display());
+    }
+}
+
+#[test]
+fn every_path_in_the_documentation_exists() {
+    let root = crates().parent().unwrap().to_owned();
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"] {
+        let text = fs::read_to_string(root.join(document)).unwrap();
+        for word in text.split('`').skip(1).step_by(2) {
+            let is_path = word.contains('/')
+                && !word.contains([' ', '*', '<', '{', '$', ':', '@', '…'])
+                && !word.starts_with('/')
+                && !word.contains("//");
+            let is_ours =
+                ["crates/", "docs/", ".ci/", "ci/"].iter().any(|start| word.starts_with(start));
+            assert!(
+                !is_path || !is_ours || root.join(word).exists(),
+                "{document} names `{word}`, which does not exist"
+            );
+        }
+    }
+}
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn sources() -> Vec<(PathBuf, String)> {
+    ["mcp-proxmox", "pve-client", "pve-sim"].into_iter().flat_map(sources_of).collect()
+}
+
+fn sources_of(name: &str) -> Vec<(PathBuf, String)> {
+    let mut left = vec![crates().join(name).join("src")];
+    let mut files = Vec::new();
+    while let Some(folder) = left.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                left.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                files.push((path, text));
+            }
+        }
+    }
+    files
+}

@@ -1,0 +1,39 @@
+//! What the token may do.
+
+use std::collections::BTreeMap;
+
+use crate::Get;
+
+/// Privileges by path. A privilege that is there is granted; its value tells whether it also holds
+/// below that path.
+pub type Permissions = BTreeMap<String, BTreeMap<String, bool>>;
+
+/// The privileges of the token that asks: its own and its user's, as far as both have them. Empty
+/// when it has none. Needs no privilege.
+pub fn permissions() -> Get<Permissions> {
+    Get::many("/access/permissions".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &str) -> Permissions {
+        permissions().read(body.as_bytes()).ok().unwrap().data
+    }
+
+    #[test]
+    fn each_path_has_its_privileges() {
+        assert_eq!(permissions().path(), "/access/permissions");
+        let read = read(r#"{"data":{"/nodes/pve1":{"VM.Audit":1,"Sys.Audit":"0"},"/vms/100":{}}}"#);
+        assert!(read["/nodes/pve1"]["VM.Audit"]);
+        assert!(!read["/nodes/pve1"]["Sys.Audit"]);
+        assert!(read["/vms/100"].is_empty());
+    }
+
+    #[test]
+    fn a_token_without_rights_has_an_empty_map() {
+        assert!(read(r#"{"data":{}}"#).is_empty());
+        assert!(permissions().read(br#"{"data":"none"}"#).is_err());
+    }
+}

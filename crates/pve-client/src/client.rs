@@ -1,0 +1,187 @@
+//! Sending requests.
+//!
+//! **Invariant:** a [`Reader`] has no method that changes anything; an [`Operator`] is made in one
+//! place, where the user's choice is read.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+use crate::{
+    Answer, Error, Get, Host, Method, Post, Settings, Token, UnreadableWhy,
+    endpoint::{Call, Endpoint, Whole, without_query},
+    envelope::Parsed,
+    request::LIMIT,
+};
+
+/// A client that can only read. A clone is cheap, and shares the connections.
+///
+/// It takes no request that changes something:
+///
+/// ```compile_fail,E0308
+/// async fn start(reader: &pve_client::Reader, guest: &pve_client::GuestRef) {
+///     let _ = reader.get(pve_client::guest::start(guest)).await;
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Reader {
+    shared: Arc<Shared>,
+    deadline: Option<Instant>,
+}
+
+/// A client that can also change things. A clone is cheap, and shares the connections.
+#[derive(Clone)]
+pub struct Operator(Reader);
+
+struct Shared {
+    endpoint: Endpoint,
+    token: Token,
+    request_timeout: Duration,
+    user_agent: String,
+}
+
+impl Reader {
+    /// Makes a client. Nothing is sent, resolved or set up before the first request.
+    pub fn new(settings: Settings) -> Self {
+        let Settings { hosts, token, tls, request_timeout, user_agent } = settings;
+        let host = hosts.into_iter().next().unwrap_or_else(|| Host::new("localhost", Host::PORT));
+        let endpoint = Endpoint::new(host, tls);
+        Self {
+            shared: Arc::new(Shared { endpoint, token, request_timeout, user_agent }),
+            deadline: None,
+        }
+    }
+
+    /// The same client, all of whose requests end by then. An earlier deadline stays in force.
+    #[must_use]
+    pub fn until(&self, deadline: Instant) -> Self {
+        let deadline = self.deadline.map_or(deadline, |earlier| earlier.min(deadline));
+        Self { shared: Arc::clone(&self.shared), deadline: Some(deadline) }
+    }
+
+    /// The host that is asked.
+    pub fn host(&self) -> &Host {
+        self.shared.endpoint.host()
+    }
+
+    /// `root@pam!monitor`: who asks.
+    pub fn token_id(&self) -> &str {
+        self.shared.token.id()
+    }
+
+    /// Sends a request that changes nothing, and gives what was asked for.
+    pub async fn get<T>(&self, request: Get<T>) -> Result<T, Error> {
+        self.fetch(request).await.map(|answer| answer.data)
+    }
+
+    /// Sends a request that changes nothing, and gives the answer with what stands around it.
+    pub async fn fetch<T>(&self, request: Get<T>) -> Result<Answer<T>, Error> {
+        let (path, limit) = (request.path(), request.limit());
+        let whole = self.send(Method::Get, path, "", limit).await?;
+        let date = whole.date;
+        let parsed = self.read(Method::Get, path, &whole, |body| request.read(body))?;
+        Ok(Answer { data: parsed.data, total: parsed.total, changes: parsed.changes, date })
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        form: &str,
+        limit: usize,
+    ) -> Result<Whole, Error> {
+        let began = Instant::now();
+        let latest = began + self.shared.request_timeout;
+        let call = Call {
+            method,
+            path,
+            form,
+            token: &self.shared.token,
+            user_agent: &self.shared.user_agent,
+            deadline: self.deadline.map_or(latest, |deadline| deadline.min(latest)),
+            limit,
+        };
+        let result = self.shared.endpoint.exchange(&call).await;
+        trace(method, path, &result, began);
+        result
+    }
+
+    fn read<T>(
+        &self,
+        method: Method,
+        path: &str,
+        whole: &Whole,
+        read: impl FnOnce(&[u8]) -> Result<Parsed<T>, UnreadableWhy>,
+    ) -> Result<Parsed<T>, Error> {
+        let path = without_query(path);
+        read(&whole.body).map_err(|why| match why {
+            // Some other API that also speaks JSON.
+            UnreadableWhy::NoData => Error::Foreign {
+                host: self.host().to_string(),
+                method,
+                path: path.to_owned(),
+                status: whole.status,
+                content_type: Some("application/json".to_owned()),
+                redirect_to: None,
+            },
+            why => Error::Unreadable { method, path: path.to_owned(), why },
+        })
+    }
+}
+
+impl Operator {
+    /// Lets a reader write. Call this in one place: where the user's choice is read.
+    pub fn new(reader: Reader) -> Self {
+        Self(reader)
+    }
+
+    /// The reading half.
+    pub fn reader(&self) -> &Reader {
+        &self.0
+    }
+
+    /// The same client, all of whose requests end by then. An earlier deadline stays in force.
+    #[must_use]
+    pub fn until(&self, deadline: Instant) -> Self {
+        Self(self.0.until(deadline))
+    }
+
+    /// Sends a request that changes something: once, whatever happens.
+    ///
+    /// [`Error::may_have_taken_effect`] tells whether it may have done so although it failed.
+    pub async fn post<T>(&self, request: Post<T>) -> Result<T, Error> {
+        let path = request.path();
+        let whole = self.0.send(Method::Post, path, request.form(), LIMIT).await?;
+        let parsed = self.0.read(Method::Post, path, &whole, |body| request.read(body))?;
+        Ok(parsed.data)
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reader({} at {})", self.token_id(), self.host())
+    }
+}
+
+impl fmt::Debug for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Operator({} at {})", self.0.token_id(), self.0.host())
+    }
+}
+
+/// One line for one request, without headers, bodies and queries.
+fn trace(method: Method, path: &str, result: &Result<Whole, Error>, began: Instant) {
+    let path = without_query(path);
+    let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let method = method.as_str();
+    match result {
+        Ok(Whole { status, body, date: _ }) => {
+            let bytes = body.len();
+            tracing::debug!(method, path, status, milliseconds, bytes, "answered");
+        }
+        Err(Error::Refused(refusal)) => {
+            tracing::debug!(method, path, status = refusal.status, milliseconds, "refused");
+        }
+        Err(error) => tracing::debug!(method, path, milliseconds, %error, "failed"),
+    }
+}

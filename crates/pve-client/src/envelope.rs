@@ -1,0 +1,148 @@
+//! The envelope around every answer: `{"data":…,"total":…,"changes":…}`.
+//!
+//! It is read in one pass, without a tree of JSON in between.
+
+use std::{borrow::Cow, time::SystemTime};
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+
+use crate::{
+    UnreadableWhy,
+    perl::{self, Expected, FromPerl},
+};
+
+/// An answer with what stands around it.
+#[derive(Clone, Debug)]
+pub struct Answer<T> {
+    /// What was asked for.
+    pub data: T,
+    /// How many entries there are in all, where the answer is one page of them.
+    pub total: Option<u64>,
+    /// What was configured and is not in force yet, as the text of a diff. Proxmox VE gives it with
+    /// the network of a node.
+    pub changes: Option<String>,
+    /// What time it was on the node when it answered.
+    pub date: Option<SystemTime>,
+}
+
+/// An envelope that was opened.
+pub(crate) struct Parsed<T> {
+    pub(crate) data: T,
+    pub(crate) total: Option<u64>,
+    pub(crate) changes: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
+struct Envelope<T> {
+    #[serde(default = "absent")]
+    data: Data<T>,
+    #[serde(default, deserialize_with = "perl::field")]
+    total: Option<u64>,
+    #[serde(default, deserialize_with = "perl::field")]
+    changes: Option<String>,
+}
+
+/// Without the key it is not Proxmox VE's answer, and with `null` it may be.
+enum Data<T> {
+    Absent,
+    Null,
+    Value(T),
+}
+
+/// Reads one thing. `null` is an answer only where the type has a place for it, as an `Option` does.
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<Parsed<T>, UnreadableWhy> {
+    open(body)?.try_map(|data| match data {
+        Some(data) => Ok(data),
+        None => serde_json::from_slice(b"null").map_err(|_| UnreadableWhy::Null),
+    })
+}
+
+/// Reads a list or a map in which an entry that is none is left out, and `null` means that it is
+/// empty.
+pub(crate) fn read_lenient<T: FromPerl + Default>(body: &[u8]) -> Result<Parsed<T>, UnreadableWhy> {
+    open(body)?.try_map(|data| Ok(data.map(|Expected(data)| data).unwrap_or_default()))
+}
+
+impl<T> Parsed<T> {
+    pub(crate) fn try_map<U>(
+        self,
+        map: impl FnOnce(T) -> Result<U, UnreadableWhy>,
+    ) -> Result<Parsed<U>, UnreadableWhy> {
+        Ok(Parsed { data: map(self.data)?, total: self.total, changes: self.changes })
+    }
+}
+
+fn open<T: DeserializeOwned>(body: &[u8]) -> Result<Parsed<Option<T>>, UnreadableWhy> {
+    if body.trim_ascii().is_empty() {
+        return Err(UnreadableWhy::Empty);
+    }
+    let envelope: Envelope<T> = parse(body).map_err(|error| {
+        // The error's own text may quote the answer, so that only the place is kept.
+        UnreadableWhy::Misunderstood { line: error.line(), column: error.column() }
+    })?;
+    let data = match envelope.data {
+        Data::Absent => return Err(UnreadableWhy::NoData),
+        Data::Null => None,
+        Data::Value(data) => Some(data),
+    };
+    Ok(Parsed { data, total: envelope.total, changes: envelope.changes })
+}
+
+/// One name or log line in another encoding than UTF-8 must not lose the rest.
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(body).or_else(|error| match String::from_utf8_lossy(body) {
+        Cow::Borrowed(_) => Err(error),
+        Cow::Owned(mended) => serde_json::from_str(&mended),
+    })
+}
+
+fn absent<T>() -> Data<T> {
+    Data::Absent
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Data<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Option::deserialize(from)?.map_or(Self::Null, Self::Value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_and_the_pending_changes_come_along() {
+        let parsed = read::<String>(br#"{"total":"7","data":"x","changes":"--- a","success":1}"#);
+        let parsed = parsed.ok().unwrap();
+        assert_eq!((parsed.data.as_str(), parsed.total), ("x", Some(7)));
+        assert_eq!(parsed.changes.as_deref(), Some("--- a"));
+    }
+
+    #[test]
+    fn the_type_says_what_null_means() {
+        let null = br#"{"data":null}"#;
+        assert_eq!(read::<String>(null).err(), Some(UnreadableWhy::Null));
+        assert_eq!(read::<Option<String>>(null).ok().unwrap().data, None);
+        assert!(read_lenient::<Vec<String>>(null).ok().unwrap().data.is_empty());
+    }
+
+    #[test]
+    fn an_empty_body_and_a_missing_key_are_told_apart() {
+        assert_eq!(read::<String>(b" \n").err(), Some(UnreadableWhy::Empty));
+        assert_eq!(read::<String>(br#"{"status":"ok"}"#).err(), Some(UnreadableWhy::NoData));
+    }
+
+    #[test]
+    fn text_in_another_encoding_loses_only_itself() {
+        let rows = read_lenient::<Vec<String>>(b"{\"data\":[\"caf\xe9\",\"caf\xc3\xa9\"]}");
+        assert_eq!(rows.ok().unwrap().data, ["caf\u{fffd}", "caf\u{e9}"]);
+    }
+
+    #[test]
+    fn only_the_place_of_a_misfit_is_told() {
+        let why = read::<u64>(b"{\"data\":\n\"confidential\"}").err().unwrap();
+        assert_eq!(why, UnreadableWhy::Misunderstood { line: 2, column: 14 });
+        assert!(!why.to_string().contains("confidential"));
+    }
+}

@@ -1,0 +1,74 @@
+//! Typed requests for the REST API of Proxmox VE, and the client that sends them.
+//!
+//! An endpoint is a function that returns a request *value* ([`Get`] or [`Post`]); nothing is sent
+//! until the value is given to a [`Reader`] or an [`Operator`]. Start with [`guest`] to see what an
+//! endpoint looks like: the types of its answers, the functions that make requests, their tests.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use pve_client::{Host, Reader, Secret, Settings, Token, guest};
+//!
+//! let token = Token::new("root@pam", "monitor", Secret::new(std::env::var("SECRET")?))?;
+//! let reader = Reader::new(Settings::new(Host::new("pve.lan", 8006), token));
+//! let guests = reader.get(guest::list()).await?;
+//! # let _ = guests;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Invariant:** this crate knows neither MCP nor environment variables.
+//!
+//! **Invariant:** text that came from outside reaches a URL only through a checked type of [`ids`]
+//! or [`upid`], or percent-encoded as the value of a query or form parameter.
+//!
+//! **Invariant:** a [`Reader`] has no method that changes anything.
+//!
+//! **Invariant:** a request that may have taken effect is never sent twice. Only GETs are repeated,
+//! once, and only when their connection died before anything of an answer came.
+//!
+//! **Invariant:** the token's secret appears in no `Debug`, no `Display`, no error and no trace.
+
+pub mod access;
+pub mod cluster;
+pub mod guest;
+pub mod ids;
+pub mod node;
+pub mod rrd;
+pub mod task;
+pub mod upid;
+pub mod version;
+
+mod answer;
+mod body;
+mod certificate;
+mod client;
+mod connector;
+mod date;
+mod endpoint;
+mod envelope;
+mod error;
+mod form;
+mod perl;
+mod refusal;
+mod request;
+mod settings;
+mod tls;
+mod tls_problem;
+mod token;
+mod unsent;
+mod verifier;
+
+pub use certificate::{Fingerprint, InvalidFingerprint};
+pub use client::{Operator, Reader};
+pub use envelope::Answer;
+pub use error::{Error, LostWhy, UnreadableWhy};
+pub use guest::{GuestRef, Kind};
+pub use ids::{IfaceName, InvalidId, NodeName, StorageId, VmId};
+pub use refusal::{Refusal, RefusalKind};
+pub use request::{Get, Method, Post};
+pub use settings::{Host, Settings};
+pub use tls::{CaBundle, InvalidCaBundle, InvalidServerName, ServerName, Tls, Trust};
+pub use tls_problem::TlsProblem;
+pub use token::{InvalidToken, Secret, Token};
+pub use unsent::{Unsent, UnsentKind};
+pub use upid::Upid;

@@ -1,0 +1,199 @@
+//! How each type is read from a number, a string or a truth value.
+
+use super::FromPerl;
+use crate::{IfaceName, NodeName, StorageId, Upid, VmId};
+
+impl FromPerl for String {
+    /// Empty text says nothing: PVE 9.2.11 writes `"level":""` and `"id":""` for "none".
+    fn from_text(text: &str) -> Option<Self> {
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+}
+
+impl FromPerl for bool {
+    fn from_text(text: &str) -> Option<Self> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Some(true),
+            // The empty text is Perl's own way to write "no".
+            "" | "0" | "false" | "no" | "off" => Some(false),
+            _ => None,
+        }
+    }
+
+    fn from_unsigned(number: u64) -> Option<Self> {
+        Some(number != 0)
+    }
+
+    fn from_signed(number: i64) -> Option<Self> {
+        Some(number != 0)
+    }
+
+    fn from_float(number: f64) -> Option<Self> {
+        Some(number != 0.0)
+    }
+
+    fn from_bool(truth: bool) -> Option<Self> {
+        Some(truth)
+    }
+}
+
+impl FromPerl for f64 {
+    fn from_text(text: &str) -> Option<Self> {
+        text.trim().parse().ok().and_then(Self::from_float)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a share or a load has no 53 significant bits")]
+    fn from_unsigned(number: u64) -> Option<Self> {
+        Some(number as f64)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a share or a load has no 53 significant bits")]
+    fn from_signed(number: i64) -> Option<Self> {
+        Some(number as f64)
+    }
+
+    fn from_float(number: f64) -> Option<Self> {
+        number.is_finite().then_some(number)
+    }
+}
+
+impl FromPerl for u64 {
+    fn from_text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        text.parse().ok().or_else(|| text.parse().ok().and_then(Self::from_float))
+    }
+
+    fn from_unsigned(number: u64) -> Option<Self> {
+        Some(number)
+    }
+
+    fn from_signed(number: i64) -> Option<Self> {
+        number.try_into().ok()
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range is checked, and a part of a byte is none"
+    )]
+    fn from_float(number: f64) -> Option<Self> {
+        (0.0..1.8e19).contains(&number).then(|| number.round() as u64)
+    }
+}
+
+impl FromPerl for i64 {
+    fn from_text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        text.parse().ok().or_else(|| text.parse().ok().and_then(Self::from_float))
+    }
+
+    fn from_unsigned(number: u64) -> Option<Self> {
+        number.try_into().ok()
+    }
+
+    fn from_signed(number: i64) -> Option<Self> {
+        Some(number)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+    fn from_float(number: f64) -> Option<Self> {
+        (-9.2e18..9.2e18).contains(&number).then(|| number.round() as i64)
+    }
+}
+
+impl FromPerl for VmId {
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+
+    fn from_unsigned(number: u64) -> Option<Self> {
+        Self::try_from(number).ok()
+    }
+}
+
+impl FromPerl for NodeName {
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+impl FromPerl for StorageId {
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+impl FromPerl for IfaceName {
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+impl FromPerl for Upid {
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perl::answer;
+
+    answer! {
+        struct Sample {
+            share: Option<f64>,
+            bytes: Option<u64>,
+            offset: Option<i64>,
+            flag: Option<bool>,
+            text: Option<String>,
+            vmid: Option<VmId>,
+        }
+    }
+
+    fn sample(json: &str) -> Sample {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_number_may_be_a_number_a_string_or_a_truth_value() {
+        for json in
+            [r#"{"bytes":1}"#, r#"{"bytes":"1"}"#, r#"{"bytes":true}"#, r#"{"bytes":" 1 "}"#]
+        {
+            assert_eq!(sample(json).bytes, Some(1), "{json}");
+        }
+        assert_eq!(sample(r#"{"bytes":1.5e3}"#).bytes, Some(1500));
+        assert_eq!(sample(r#"{"bytes":"1.5e3"}"#).bytes, Some(1500));
+        assert_eq!(sample(r#"{"bytes":"42268934144"}"#).bytes, Some(42_268_934_144));
+        assert_eq!(sample(r#"{"bytes":18446744073709551615}"#).bytes, Some(u64::MAX));
+        assert_eq!(sample(r#"{"offset":-3}"#).offset, Some(-3));
+        assert_eq!(sample(r#"{"offset":"-3.0"}"#).offset, Some(-3));
+        assert_eq!(sample(r#"{"share":"0.25"}"#).share, Some(0.25));
+        assert_eq!(sample(r#"{"share":1}"#).share, Some(1.0));
+    }
+
+    #[test]
+    fn truth_has_many_spellings() {
+        for json in ["1", "\"1\"", "true", "\"true\"", "1.0", "\"yes\"", "\"on\"", "2"] {
+            assert_eq!(sample(&format!(r#"{{"flag":{json}}}"#)).flag, Some(true), "{json}");
+        }
+        for json in ["0", "\"0\"", "false", "\"\"", "0.0", "\"no\"", "\"off\""] {
+            assert_eq!(sample(&format!(r#"{{"flag":{json}}}"#)).flag, Some(false), "{json}");
+        }
+    }
+
+    #[test]
+    fn text_may_be_a_number() {
+        assert_eq!(sample(r#"{"text":9}"#).text.as_deref(), Some("9"));
+        assert_eq!(sample(r#"{"text":0.5}"#).text.as_deref(), Some("0.5"));
+        assert_eq!(sample(r#"{"text":"a\nb"}"#).text.as_deref(), Some("a\nb"));
+        assert_eq!(sample(r#"{"text":""}"#).text, None);
+    }
+
+    #[test]
+    fn a_guest_id_may_be_a_string() {
+        assert_eq!(sample(r#"{"vmid":"101"}"#).vmid.unwrap().get(), 101);
+        assert_eq!(sample(r#"{"vmid":101}"#).vmid.unwrap().get(), 101);
+        assert_eq!(sample(r#"{"vmid":7}"#).vmid, None);
+    }
+}

@@ -1,0 +1,220 @@
+//! Which certificates are trusted.
+//!
+//! What a user gives (authorities, fingerprints, a name) is checked when it is read; the
+//! configuration of rustls is built from it when the first connection needs it.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use rustls::{ClientConfig, RootCertStore, client::WebPkiServerVerifier, crypto::CryptoProvider};
+use rustls_pki_types::{
+    CertificateDer,
+    pem::{PemObject, SectionKind},
+};
+
+use crate::{
+    Fingerprint, TlsProblem,
+    verifier::{Check, Verifier},
+};
+
+/// How connections are secured.
+#[derive(Clone, Debug, Default)]
+pub struct Tls {
+    /// Whose certificates are trusted.
+    pub trust: Trust,
+    /// The name that the certificate must be for, where it is not the name of the host.
+    pub server_name: Option<ServerName>,
+}
+
+/// Whose certificates are trusted.
+#[derive(Clone, Debug, Default)]
+pub enum Trust {
+    /// Those of the public authorities that this program knows.
+    #[default]
+    PublicRoots,
+    /// Those of these authorities, and of no others.
+    Ca(CaBundle),
+    /// Exactly these certificates, whatever they say of themselves.
+    Pinned(Vec<Fingerprint>),
+    /// All. Somebody on the way can read and change everything, the token's secret included.
+    Anything,
+}
+
+/// The certificates of authorities.
+#[derive(Clone)]
+pub struct CaBundle(Arc<RootCertStore>);
+
+/// A name or an address that a certificate can be for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerName(rustls_pki_types::ServerName<'static>);
+
+/// A text that is no bundle of authorities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidCaBundle {
+    /// Broken between its lines of hyphens.
+    #[error("it is not well-formed PEM")]
+    Malformed,
+    /// Nothing in it is a certificate.
+    #[error("it has no `-----BEGIN CERTIFICATE-----`")]
+    NoCertificate,
+    /// It is somebody's secret.
+    #[error("it holds a private key and no certificate; the certificate is in another file")]
+    PrivateKey,
+    /// One of its certificates cannot be read.
+    #[error("its certificate number {0} cannot be used")]
+    Unusable(usize),
+}
+
+/// A text that no certificate can be for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is not a host name or an address that a certificate can be for")]
+pub struct InvalidServerName;
+
+impl Tls {
+    /// What rustls needs, and what it may say when it cannot have it.
+    pub(crate) fn config(&self) -> Result<ClientConfig, TlsProblem> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let check = match &self.trust {
+            Trust::PublicRoots => chain(public_roots(), &provider)?,
+            Trust::Ca(CaBundle(roots)) => chain(Arc::clone(roots), &provider)?,
+            Trust::Pinned(fingerprints) => Check::Pinned(fingerprints.clone()),
+            Trust::Anything => Check::Nothing,
+        };
+        let verifier = Verifier::new(check, provider.signature_verification_algorithms);
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| TlsProblem::Other(error.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        Ok(config)
+    }
+}
+
+impl CaBundle {
+    /// Reads one or several certificates in PEM. Other sections, such as keys, are passed over.
+    pub fn from_pem(pem: &[u8]) -> Result<Self, InvalidCaBundle> {
+        let mut roots = RootCertStore::empty();
+        for (i, der) in CertificateDer::pem_slice_iter(pem).enumerate() {
+            let der = der.map_err(|_| InvalidCaBundle::Malformed)?;
+            roots.add(der).map_err(|_| InvalidCaBundle::Unusable(i + 1))?;
+        }
+        if !roots.is_empty() {
+            return Ok(Self(Arc::new(roots)));
+        }
+        let holds_key = <(SectionKind, Vec<u8>)>::pem_slice_iter(pem).flatten().any(|(kind, _)| {
+            matches!(
+                kind,
+                SectionKind::PrivateKey | SectionKind::RsaPrivateKey | SectionKind::EcPrivateKey
+            )
+        });
+        Err(if holds_key { InvalidCaBundle::PrivateKey } else { InvalidCaBundle::NoCertificate })
+    }
+
+    /// How many certificates it has.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Always `false`: an empty bundle is refused when it is read.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for CaBundle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CaBundle({} certificates)", self.len())
+    }
+}
+
+impl ServerName {
+    pub(crate) fn get(&self) -> &rustls_pki_types::ServerName<'static> {
+        &self.0
+    }
+}
+
+impl FromStr for ServerName {
+    type Err = InvalidServerName;
+
+    /// Reads a name or an address, an IPv6 address also in brackets.
+    fn from_str(text: &str) -> Result<Self, InvalidServerName> {
+        let text = text.trim();
+        let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+        rustls_pki_types::ServerName::try_from(bare.to_owned())
+            .map(Self)
+            .map_err(|_| InvalidServerName)
+    }
+}
+
+impl fmt::Display for ServerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.to_str())
+    }
+}
+
+fn chain(roots: Arc<RootCertStore>, provider: &Arc<CryptoProvider>) -> Result<Check, TlsProblem> {
+    WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(provider))
+        .build()
+        .map(Check::Chain)
+        .map_err(|error| TlsProblem::Authorities(error.to_string()))
+}
+
+fn public_roots() -> Arc<RootCertStore> {
+    Arc::new(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn certificate() -> (String, String) {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let params = rcgen::CertificateParams::new(["pve1".to_owned()]).unwrap();
+        (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
+    }
+
+    #[test]
+    fn a_bundle_may_have_several_certificates_and_other_sections() {
+        let (first, key) = certificate();
+        let (second, _) = certificate();
+        let bundle = CaBundle::from_pem(format!("# ours\n{first}\n{key}\n{second}").as_bytes());
+        assert_eq!(bundle.unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_bundle_is_refused_for_its_own_reason() {
+        let (pem, key) = certificate();
+        let read = |pem: &str| CaBundle::from_pem(pem.as_bytes()).unwrap_err();
+        assert_eq!(read(""), InvalidCaBundle::NoCertificate);
+        assert_eq!(read("hello"), InvalidCaBundle::NoCertificate);
+        assert_eq!(read(&key), InvalidCaBundle::PrivateKey);
+        assert_eq!(read(&pem.replace("-----END", "")), InvalidCaBundle::Malformed);
+        let garbage = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        assert_eq!(read(garbage), InvalidCaBundle::Unusable(1));
+        assert_eq!(read(&format!("{pem}{garbage}")), InvalidCaBundle::Unusable(2));
+    }
+
+    #[test]
+    fn a_server_name_is_a_name_or_an_address() {
+        for good in ["pve1", "pve1.lan", "192.0.2.7", "::1"] {
+            assert_eq!(good.parse::<ServerName>().unwrap().to_string(), good);
+        }
+        assert_eq!("[::1]".parse::<ServerName>().unwrap().to_string(), "::1");
+        for bad in ["", "a b", "https://pve1", "pve1:8006", "-", "a..b"] {
+            assert!(bad.parse::<ServerName>().is_err(), "accepted {bad:?}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_trust_makes_a_configuration() {
+        let (pem, _) = certificate();
+        let bundle = CaBundle::from_pem(pem.as_bytes()).unwrap();
+        for trust in
+            [Trust::PublicRoots, Trust::Ca(bundle), Trust::Pinned(Vec::new()), Trust::Anything]
+        {
+            let config = Tls { trust, server_name: None }.config().unwrap();
+            assert!(config.alpn_protocols.is_empty(), "only HTTP/1.1 is spoken");
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The cluster that was recorded (PVE 9.2.11): two nodes, one of them off, and a guest for most
+//! things that can be wrong with a guest.
+//!
+//! **Invariant:** every token sees here what it saw there; the tests beside the endpoints compare
+//! answer by answer.
+
+use crate::{
+    cluster::{Cluster, Guest, Node, Service, Storage, Task, User},
+    permission::Role,
+};
+
+/// The tokens of [`Cluster::lab`], with the rights that they had when they were recorded: all, none
+/// of its own, read only, expired, an operator's, an operator's on one guest and one node, an
+/// operator's without rights of its own, none at all, and one of a disabled user.
+pub const LAB_TOKENS: [&str; 9] = [
+    "root@pam!lab",
+    "root@pam!sep",
+    "monitor@pve!ro",
+    "monitor@pve!expired",
+    "ops@pve!rw",
+    "ops@pve!sep",
+    "ops@pve!sepnone",
+    "nopriv@pve!none",
+    "disabled@pve!tok",
+];
+
+/// The secret of all tokens of [`Cluster::lab`].
+pub const LAB_SECRET: &str = "1ab00000-0000-4000-8000-000000000000";
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+/// The file system on which everything of the recorded node was.
+const ROOT: u64 = 270_553_174_016;
+const ROOT_USED: u64 = 30_995_120_128;
+
+impl Cluster {
+    /// The recorded cluster, with `pve1` answering and `pve2` off.
+    pub fn lab() -> Self {
+        let mut lab = Self::of_nodes(Some("lab"), &["pve1", "pve2"]);
+        lab.nodes = nodes();
+        lab.guests = vms();
+        lab.guests.extend(cts());
+        lab.storages = storages();
+        lab.pools = vec!["prod".to_owned()];
+        lab.tasks = tasks();
+        let user = |id: &str, groups: &[&str], enabled| User {
+            id: id.to_owned(),
+            groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+            enabled,
+        };
+        lab.users = vec![user("ops@pve", &["staff"], true), user("disabled@pve", &[], false)];
+        for id in LAB_TOKENS {
+            match id {
+                "root@pam!sep" | "ops@pve!sep" | "ops@pve!sepnone" => {
+                    lab.separated_token(id, LAB_SECRET)
+                }
+                _ => lab.token(id, LAB_SECRET),
+            };
+        }
+        lab.tokens.iter_mut().for_each(|token| token.expired = token.id.ends_with("!expired"));
+        let operator = [
+            "Datastore.Audit",
+            "Pool.Audit",
+            "Sys.Audit",
+            "Sys.Syslog",
+            "VM.Audit",
+            "VM.Console",
+            "VM.PowerMgmt",
+            "VM.Snapshot",
+        ];
+        let operator = Role::new("LabOperator", &operator);
+        lab.grant("/", "monitor@pve", Role::auditor())
+            .grant("/", "@staff", operator.clone())
+            .grant("/vms/100", "ops@pve!sep", operator)
+            .grant("/nodes/pve1", "ops@pve!sep", Role::auditor())
+            .grant(
+                "/sdn/zones/localnetwork/vmbr0",
+                "ops@pve!sep",
+                Role::new("PVESDNUser", &["SDN.Audit", "SDN.Use"]),
+            );
+        lab
+    }
+}
+
+fn nodes() -> Vec<Node> {
+    let mut pve1 = Node::new("pve1", 1);
+    pve1.address = Some("192.168.77.11".to_owned());
+    pve1.votes = 2;
+    pve1.cpus = 2;
+    pve1.cpu = 0.019_542_155_220_547_2;
+    pve1.load = [0.11, 0.36, 0.48];
+    (pve1.memory, pve1.memory_used) = (25_276_514_304, 2_235_412_480);
+    (pve1.swap, pve1.swap_used) = (0, 0);
+    (pve1.root, pve1.root_used) = (ROOT, ROOT_USED);
+    pve1.uptime = 7724;
+    "legacy-bios".clone_into(&mut pve1.boot_mode);
+    pve1.services = services();
+    let mut pve2 = Node::new("pve2", 2);
+    pve2.address = Some("192.168.77.12".to_owned());
+    pve2.online = false;
+    vec![pve1, pve2]
+}
+
+fn services() -> Vec<Service> {
+    let absent = [
+        "chrony",
+        "ksmtuned",
+        "lxcfs",
+        "postfix",
+        "proxmox-firewall",
+        "pve-lxc-syscalld",
+        "syslog",
+        "systemd-timesyncd",
+    ];
+    let change = |mut service: Service| {
+        if absent.contains(&service.name.as_str()) {
+            service = Service::new(
+                &service.name,
+                &format!("{}.service", service.name),
+                "dead",
+                "not-found",
+            );
+        } else if ["pve-firewall", "pvefw-logger"].contains(&service.name.as_str()) {
+            service = Service::new(&service.name, &service.description, "dead", "disabled");
+        } else if service.name == "systemd-journald" {
+            "static".clone_into(&mut service.unit_state);
+        }
+        service
+    };
+    Node::new("pve1", 1).services.into_iter().map(change).collect()
+}
+
+fn vms() -> Vec<Guest> {
+    let vm = |vmid, name: &str, memory: u64, disk: u64| {
+        let mut guest = Guest::vm(vmid, "pve1", name);
+        (guest.agent, guest.memory, guest.disk) = (false, memory * MIB, disk * GIB);
+        guest
+    };
+    let tagged = |mut guest: Guest, tags: &[&str]| {
+        guest.tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        guest
+    };
+    let failing = |mut guest: Guest, text: &str| {
+        guest.start_fails = Some(text.to_owned());
+        guest
+    };
+
+    let mut web = tagged(vm(100, "web01", 256, 1), &["prod", "web"]).running(145);
+    (web.agent, web.serial, web.pid) = (true, true, 5977);
+    (web.usage.cpu, web.usage.memory) = (0.029_355_845_090_926_6, 240_182_272);
+    (web.usage.received, web.usage.sent, web.usage.read) = (9198, 866, 512);
+    web.usage.cpu_pressure = 0.24;
+
+    let mut db = tagged(vm(101, "db01", 256, 1), &["db", "prod"]).running(1281);
+    (db.cores, db.serial, db.display, db.pid) = (2, true, true, 4005);
+    (db.usage.cpu, db.usage.memory) = (0.009_241_654_936_032_44, 215_969_792);
+    (db.usage.received, db.usage.sent, db.usage.read) = (84_670, 1076, 512);
+    db.usage.cpu_pressure = 0.17;
+    web.pool = Some("prod".to_owned());
+    db.pool = Some("prod".to_owned());
+
+    let mut template = tagged(vm(102, "tmpl-debian", 128, 1), &["template"]);
+    template.template = true;
+    let mut locked = vm(105, "locked-vm", 128, 0);
+    locked.lock = Some("backup".to_owned());
+    let mut empty = vm(107, "noguestos", 64, 0);
+    (empty.agent, empty.balloon) = (true, false);
+    empty.disks.clear();
+    empty.nics.clear();
+    let mut elsewhere = vm(110, "on-pve2", 64, 4);
+    "pve2".clone_into(&mut elsewhere.node);
+    elsewhere.nics.clear();
+    let no_kvm = "KVM virtualisation configured, but not available. Either disable in VM configuration or \
+                  enable in BIOS.";
+    vec![
+        web,
+        db,
+        template,
+        failing(
+            vm(103, "broken-disk", 128, 1),
+            "volume 'data:103/vm-103-disk-0.qcow2' does not exist",
+        ),
+        failing(vm(104, "kvm-only", 128, 0), no_kvm),
+        locked,
+        failing(vm(106, "nas-vm", 128, 0), "storage 'nas' is not online"),
+        empty,
+        failing(vm(108, "vlan-fail", 128, 0), "start failed: QEMU exited with code 1"),
+        elsewhere,
+    ]
+}
+
+fn cts() -> Vec<Guest> {
+    let ct = |vmid, name: &str, swap: u64| {
+        let mut guest = Guest::ct(vmid, "pve1", name);
+        (guest.cores, guest.memory, guest.disk) = (2, 128 * MIB, 4 * GIB);
+        guest.swap = swap * MIB;
+        guest
+    };
+    let mut web = ct(200, "ct-web", 128);
+    web.tags = vec!["ct".to_owned(), "prod".to_owned()];
+    web.pool = Some("prod".to_owned());
+    (web.cores, web.memory, web.disk) = (1, 256 * MIB, ROOT);
+    (web.usage.memory, web.usage.disk) = (23_296_000, ROOT_USED);
+    (web.usage.received, web.usage.sent) = (219_034, 1146);
+    (web.usage.read, web.usage.written) = (12_083_200, 958_464);
+    web = web.running(3259);
+    (web.pid, web.usage.cpu) = (339, 0.000_015_095_291_252);
+    let mut db = ct(201, "ct-db", 0);
+    db.tags = vec!["db".to_owned(), "prod".to_owned()];
+    let mut template = ct(202, "ct-tmpl", 512);
+    template.template = true;
+    let mut broken = ct(203, "ct-broken", 512);
+    broken.start_fails =
+        Some("volume 'local:203/subvol-203-disk-0.subvol' does not exist".to_owned());
+    let mut locked = ct(204, "ct-locked", 512);
+    locked.lock = Some("snapshot".to_owned());
+    vec![web, db, template, broken, locked]
+}
+
+fn storages() -> Vec<Storage> {
+    let of = |name: &str, plugin: &str, content: &[&str], nodes: &[&str]| {
+        let mut storage = Storage::new(name, plugin, content);
+        (storage.total, storage.used) = (ROOT, ROOT_USED);
+        storage.nodes = nodes.iter().map(|node| (*node).to_owned()).collect();
+        storage
+    };
+    let mut nas = of("nas", "nfs", &["backup", "images"], &[]);
+    nas.shared = true;
+    nas.dead_on = vec!["pve1".to_owned(), "pve2".to_owned()];
+    let mut old = of("olddisk", "dir", &["images"], &[]);
+    old.disabled = true;
+    let everything = ["backup", "snippets", "vztmpl", "rootdir", "iso", "images"];
+    vec![
+        of("local", "dir", &everything, &[]),
+        of("data", "dir", &["iso", "images"], &["pve1"]),
+        nas,
+        of("pve2only", "dir", &["images"], &["pve2"]),
+        old,
+    ]
+}
+
+/// A day in the life of the recorded cluster: what ended well, with warnings, badly, and not at
+/// all.
+fn tasks() -> Vec<Task> {
+    let ends = [
+        ("vzstart", "202", "ops@pve!rw", "you can't start a CT if it's a template"),
+        ("vzstart", "204", "ops@pve!rw", "CT is locked (snapshot)"),
+        (
+            "vzstart",
+            "203",
+            "ops@pve!rw",
+            "volume 'local:203/subvol-203-disk-0.subvol' does not exist",
+        ),
+        ("vzshutdown", "201", "ops@pve!rw", "OK"),
+        ("vzreboot", "201", "ops@pve!rw", "WARNINGS: 1"),
+        ("qmstop", "107", "root@pam!lab", "OK"),
+        ("qmstart", "107", "root@pam!lab", "OK"),
+        ("qmshutdown", "107", "ops@pve!rw", "unexpected status"),
+        ("vzdump", "107", "root@pam!lab", "job errors"),
+        ("vzdump", "201", "root@pam!lab", "OK"),
+        ("vncproxy", "100", "ops@pve!rw", "connection timed out"),
+        ("startall", "", "root@pam", "OK"),
+    ];
+    let started = 1_796_019_700;
+    let nth = |(nth, (kind, id, user, status)): (u64, (&str, &str, &str, &str))| {
+        let start = started + nth * 7;
+        Task::ended("pve1", kind, id, user, (start, start + nth % 3), status)
+    };
+    let mut tasks: Vec<Task> = (0..).zip(ends.into_iter().cycle().take(60)).map(nth).collect();
+    let now = started + 600;
+    for vmid in ["101", "200"] {
+        tasks.push(
+            Task::ended("pve1", "vncproxy", vmid, "ops@pve!rw", (now, now), "").still_running(),
+        );
+    }
+    tasks
+}

@@ -1,0 +1,140 @@
+//! `POST /nodes/{node}/{qemu,lxc}/{vmid}/status/start`.
+//!
+//! **Invariant:** what PVE finds out only inside the task is answered with 200 and a task that
+//! failed, not refused: a guest that does not exist, runs already, is locked or a template
+//! (recorded).
+
+use crate::{
+    answer::Answer,
+    cluster::{Guest, Kind, State, Task},
+    date,
+    endpoints::{
+        Needs, Route, Run, Wanted, guest_current,
+        parameters::{Kind as Is, Parameter},
+    },
+    json::Json,
+    shared::World,
+};
+
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: "POST",
+        path: "/nodes/{node}/qemu/{vmid}/status/start",
+        needs: Needs::Privilege("/vms/{vmid}", "VM.PowerMgmt"),
+        parameters: &[
+            Parameter::new("force-cpu", Is::Text),
+            Parameter::new("machine", Is::Text),
+            Parameter::new("migratedfrom", Is::Text),
+            Parameter::new("migration_network", Is::Text),
+            Parameter::new("migration_type", Is::OneOf(&["secure", "insecure"])),
+            Parameter::new("nets-host-mtu", Is::Text),
+            Parameter::new("skiplock", Is::Boolean),
+            Parameter::new("stateuri", Is::Text),
+            Parameter::new("targetstorage", Is::Text),
+            Parameter::new("timeout", Is::Integer(0)),
+            Parameter::new("with-conntrack-state", Is::Boolean),
+        ],
+        by_daemon: true,
+        run: Run::Write(|world, wanted| start(world, wanted, Kind::Qemu)),
+    },
+    Route {
+        method: "POST",
+        path: "/nodes/{node}/lxc/{vmid}/status/start",
+        needs: Needs::Privilege("/vms/{vmid}", "VM.PowerMgmt"),
+        parameters: &[
+            Parameter::new("debug", Is::Boolean),
+            Parameter::new("skiplock", Is::Boolean),
+        ],
+        by_daemon: true,
+        run: Run::Write(|world, wanted| start(world, wanted, Kind::Lxc)),
+    },
+];
+
+fn start(world: &mut World, wanted: &Wanted<'_>, kind: Kind) -> Answer {
+    let values = &wanted.values;
+    if values.is_set("skiplock") {
+        // A token is never root, not even root's own (recorded).
+        let text = "Only root may use this option.".to_owned();
+        return Answer::bad_parameters(&[("skiplock".to_owned(), text)]);
+    }
+    if !world.cluster.quorate {
+        return Answer::error(500, "cluster not ready - no quorum?");
+    }
+    let node = world.real_name(values.get("node").unwrap_or_default()).to_owned();
+    let vmid = values.get("vmid").unwrap_or_default().to_owned();
+    let found = guest_current::find(world, &node, kind, &vmid);
+    let outcome = match (&found, kind) {
+        (Ok(guest), Kind::Lxc) if guest.is_up() => {
+            return Answer::error(500, &format!("CT {vmid} already running"));
+        }
+        (Ok(guest), _) => what_happens(guest),
+        (Err(_), Kind::Qemu) => {
+            Err(format!("Configuration file 'nodes/{node}/qemu-server/{vmid}.conf' does not exist"))
+        }
+        (Err(missing), Kind::Lxc) => return missing.clone(),
+    };
+    let managed = found.is_ok_and(|guest| guest.ha.is_some());
+    let task = match (kind, managed) {
+        (_, true) => "hastart",
+        (Kind::Qemu, _) => "qmstart",
+        (Kind::Lxc, _) => "vzstart",
+    };
+    if outcome.is_ok() {
+        run(world, &vmid);
+    }
+    let upid = world.end_task(&node, task, &vmid, wanted.token, outcome);
+    Answer::json(Json::object(|body| body.text("data", &upid)))
+}
+
+fn what_happens(guest: &Guest) -> Result<(), String> {
+    let word = if guest.kind == Kind::Qemu { "VM" } else { "CT" };
+    // A hibernated VM is locked too, and a start wakes it.
+    let lock = guest.lock.as_deref().filter(|lock| *lock != "suspended");
+    if let Some(lock) = lock {
+        return Err(format!("{word} is locked ({lock})"));
+    }
+    if guest.template {
+        let word = word.replace("VM", "vm");
+        return Err(format!("you can't start a {word} if it's a template"));
+    }
+    if guest.is_up() {
+        return Err(format!("VM {} already running", guest.vmid));
+    }
+    guest.start_fails.clone().map_or(Ok(()), Err)
+}
+
+fn run(world: &mut World, vmid: &str) {
+    let Some(guest) = vmid.parse().ok().and_then(|vmid| world.cluster.guest_mut(vmid)) else {
+        return;
+    };
+    let started = guest.clone().running(1);
+    *guest = Guest { lock: None, state: State::Running, ..started };
+    if let Some(wanted) = &mut guest.ha {
+        "started".clone_into(wanted);
+    }
+}
+
+impl World {
+    /// Notes a task that ended at once, and says its identifier.
+    pub(crate) fn end_task(
+        &mut self,
+        node: &str,
+        kind: &str,
+        id: &str,
+        token: &str,
+        outcome: Result<(), String>,
+    ) -> String {
+        let now = date::unix_now();
+        let (status, line) = match outcome {
+            Ok(()) => ("OK".to_owned(), "TASK OK".to_owned()),
+            Err(text) => (text.clone(), format!("TASK ERROR: {text}")),
+        };
+        self.last_pid += 1;
+        let mut task = Task::ended(node, kind, id, token, (now, now), &status);
+        task.pid = self.last_pid;
+        task.log.push(line);
+        let upid = task.upid();
+        self.cluster.tasks.push(task);
+        upid
+    }
+}

@@ -1,0 +1,241 @@
+//! What all connections of a simulator share, and how a request gets its answer: rules first, then
+//! recordings or the simulated cluster.
+//!
+//! **Invariants:** the world is behind one lock that no request holds while it waits; what was
+//! asked is noted before it is answered.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+
+use crate::{
+    answer::{Answer, CLOSE, JSON, KEEP_ALIVE},
+    cluster::Cluster,
+    endpoints,
+    http::{self, Reply, Request},
+    options::Options,
+    rule::Rule,
+    sim::Seen,
+    tls::{self, Identity},
+};
+
+/// What all connections of a simulator share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) identity: Identity,
+    pub(crate) port: u16,
+    pub(crate) world: Mutex<World>,
+    pub(crate) rules: Mutex<Vec<Rule>>,
+    pub(crate) seen: Mutex<Vec<Seen>>,
+    pub(crate) in_flight: Gauge,
+    pub(crate) connections: Gauge,
+    pub(crate) handshakes: AtomicUsize,
+    #[cfg(any(test, feature = "recordings"))]
+    pub(crate) recordings: Option<crate::recordings::Recordings>,
+}
+
+/// The cluster, and what is known about it beside its description.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) cluster: Cluster,
+    /// When the figures of the cluster were true.
+    pub(crate) started: Instant,
+    /// The name of the node that answers.
+    pub(crate) local: String,
+    /// The certificates of the node that answers.
+    pub(crate) certificates: Vec<tls::Described>,
+    /// Bodies of big lists, by token and path, with the second at which they were written.
+    pub(crate) lists: HashMap<(String, String), (u64, Bytes)>,
+    /// The number of the last process that a task got.
+    pub(crate) last_pid: u32,
+}
+
+/// Counts what is there now, and what was there at once at most.
+#[derive(Debug, Default)]
+pub(crate) struct Gauge {
+    pub(crate) now: AtomicUsize,
+    pub(crate) peak: AtomicUsize,
+}
+
+pub(crate) struct Counted<'a>(&'a Gauge);
+
+impl Shared {
+    /// Answers one request: rules first, then recordings or the simulated cluster.
+    pub(crate) async fn answer(&self, request: &Request, last: bool) -> Reply {
+        let path = request.target.strip_prefix("/api2/json").unwrap_or(&request.target);
+        let token = request.header("authorization").and_then(Credentials::read);
+        lock(&self.seen).push(Seen {
+            method: request.method.clone(),
+            path: path.to_owned(),
+            token: token.as_ref().map(|token| token.id.to_owned()),
+            body: String::from_utf8_lossy(&request.body).into_owned(),
+        });
+        let _counted = Counted::new(&self.in_flight);
+        let rule = self.take_rule(&request.method, path);
+        if let Some(delay) = rule.as_ref().and_then(|rule| rule.delay) {
+            tokio::time::sleep(delay).await;
+        }
+        let Some(rule) = rule else { return self.own_reply(request, path, token, last).await };
+        if rule.hang {
+            return Reply::Never;
+        }
+        let mut reply = match rule.status {
+            Some(status) => told_by(&rule, status, last),
+            None => self.own_reply(request, path, token, last).await,
+        };
+        if rule.lost {
+            return Reply::Nothing;
+        }
+        if let Reply::Whole { cut_after, .. } = &mut reply {
+            *cut_after = rule.cut_after;
+        }
+        reply
+    }
+
+    /// Answers what is not even a request that PVE would look at.
+    pub(crate) fn refuse(&self, answer: &Answer) -> Reply {
+        let _counted = Counted::new(&self.in_flight);
+        reply(answer, true)
+    }
+
+    async fn own_reply(
+        &self,
+        request: &Request,
+        path: &str,
+        token: Option<Credentials<'_>>,
+        last: bool,
+    ) -> Reply {
+        #[cfg(any(test, feature = "recordings"))]
+        if let Some(recordings) = &self.recordings {
+            let token = token.as_ref().map(|token| (token.id, token.secret));
+            return recordings.reply(&request.method, path, token);
+        }
+        let answer = self.own_answer(request, path, token);
+        let delay = self.options.delay_of(answer.status);
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        reply(&answer, last)
+    }
+
+    fn own_answer(&self, request: &Request, path: &str, token: Option<Credentials<'_>>) -> Answer {
+        if !request.target.starts_with("/api2/json") {
+            return Answer::bare(404, "Not Found");
+        }
+        let mut world = lock(&self.world);
+        let Some(token) = token else {
+            let cookie =
+                request.header("cookie").is_some_and(|value| value.contains("PVEAuthCookie="));
+            return Answer::bare(401, if cookie { "Authentication failed!" } else { "No ticket" });
+        };
+        if world.cluster.pmxcfs_down {
+            let reason = "Unable to load access control list: Connection refused";
+            return Answer::bare(500, format!("RPCEnvironment init request failed: {reason}"));
+        }
+        if !token.is_let_in(&world.cluster) {
+            return Answer::bare(401, "Authentication failed!");
+        }
+        endpoints::answer(&mut world, token.id, request, path)
+    }
+
+    /// The newest rule that fits, with one use taken off it.
+    fn take_rule(&self, method: &str, path: &str) -> Option<Rule> {
+        let mut rules = lock(&self.rules);
+        let rule = rules.iter_mut().rev().find(|rule| rule.fits(method, path))?;
+        if let Some(times) = &mut rule.times {
+            *times -= 1;
+        }
+        Some(rule.clone())
+    }
+}
+
+/// What an `Authorization` header says.
+#[derive(Debug)]
+struct Credentials<'a> {
+    id: &'a str,
+    secret: &'a str,
+}
+
+impl<'a> Credentials<'a> {
+    /// Reads `PVEAPIToken=user@realm!name=secret`; PVE takes a blank for the first `=` too.
+    fn read(header: &'a str) -> Option<Self> {
+        let rest = header.strip_prefix("PVEAPIToken")?.strip_prefix(['=', ' '])?;
+        let (id, secret) = rest.split_once('=').unwrap_or((rest, ""));
+        Some(Self { id, secret })
+    }
+
+    fn is_let_in(&self, cluster: &Cluster) -> bool {
+        let user = self.id.split('!').next().unwrap_or_default();
+        let disabled = cluster.users.iter().any(|known| known.id == user && !known.enabled);
+        let known = cluster.tokens.iter().find(|token| token.id == self.id);
+        !disabled && known.is_some_and(|token| token.secret == self.secret && !token.expired)
+    }
+}
+
+impl World {
+    /// How long the figures have been moving; nothing if they do not.
+    pub(crate) fn elapsed(&self) -> Duration {
+        if self.cluster.moves { self.started.elapsed() } else { Duration::ZERO }
+    }
+}
+
+impl<'a> Counted<'a> {
+    pub(crate) fn new(gauge: &'a Gauge) -> Self {
+        let now = gauge.now.fetch_add(1, Ordering::SeqCst) + 1;
+        gauge.peak.fetch_max(now, Ordering::SeqCst);
+        Self(gauge)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// What a rule answers.
+fn told_by(rule: &Rule, status: u16, last: bool) -> Reply {
+    let has_body = !rule.body.is_empty();
+    let answer = Answer {
+        status,
+        reason: rule.reason.clone(),
+        body: rule.body.clone(),
+        content_type: has_body.then_some(JSON),
+        with_length: has_body || status < 400,
+        connection: if status < 400 { KEEP_ALIVE } else { CLOSE },
+    };
+    let (head, close) = http::head(&answer, &rule.headers, last);
+    Reply::Whole { head, body: answer.body, close, cut_after: None }
+}
+
+fn reply(answer: &Answer, last: bool) -> Reply {
+    let (head, close) = http::head(answer, &[], last);
+    Reply::Whole { head, body: answer.body.clone(), close, cut_after: None }
+}
+
+/// A panic elsewhere must not make every later request fail as well.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_read_as_pve_reads_them() {
+        let read = |header| Credentials::read(header).map(|found| (found.id, found.secret));
+        assert_eq!(read("PVEAPIToken=a@b@pve!t=x=y"), Some(("a@b@pve!t", "x=y")));
+        assert_eq!(read("PVEAPIToken a@pve!t=x"), Some(("a@pve!t", "x")));
+        assert_eq!(read("PVEAPIToken=a@pve!t"), Some(("a@pve!t", "")));
+        assert_eq!(read("Bearer x"), None);
+    }
+}

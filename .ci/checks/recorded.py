@@ -15,6 +15,8 @@ import threading
 
 # What each `type` of `/cluster/resources` lets through.
 KINDS = {"vm": ("qemu", "lxc"), "node": ("node",), "storage": ("storage",)}
+# What the server says of a question that it has no answer to.
+UNRECORDED = re.compile(r"([^\s:]+@[^\s:]+): ([A-Z]+) (/\S*?)(?=never |\s|$)")
 
 
 class Material:
@@ -93,5 +95,5 @@ class Replay:
 
     def _listen(self):
         for line in self.process.stderr:
-            if line.startswith("never recorded"):
-                self.unrecorded.append(line.strip().removeprefix("never recorded ").removeprefix("for "))
+            # Two threads of the server may write into one line.
+            self.unrecorded += [f"{token}: {method} {path}" for token, method, path in UNRECORDED.findall(line)]

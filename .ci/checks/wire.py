@@ -147,7 +147,8 @@ def converse(revision):
         schemas.check(f"{revision}: tools/list", "ListToolsResult", listed)
         tools = listed.get("tools", [])
         tally.check(f"{revision}: there are tools", tools)
-        tally.check(f"{revision}: how long the list may be kept is said to those who ask", ("ttlMs" in listed) == modern)
+        if modern:
+            tally.check("how long the list may be kept is said", listed.get("ttlMs", 0) > 0 and listed.get("cacheScope"), listed)
 
         for tool in tools:
             name = tool["name"]

@@ -1,5 +1,10 @@
 //! What a tool knows of the call that it serves, beside its arguments.
 
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::time::{Duration, Instant};
 
@@ -16,6 +21,40 @@ pub struct Call {
     pub zone: TimeZone,
     /// The time of the call by this machine's clock.
     pub now: Timestamp,
+    /// Tells the client how far the call is, where the client wants to know.
+    pub progress: Progress,
+}
+
+/// Tells how far a call is. The client gets strictly increasing numbers, whatever is reported.
+#[derive(Clone, Default)]
+pub struct Progress(Option<Arc<Mutex<Reporter>>>);
+
+struct Reporter {
+    last: f64,
+    tell: Box<dyn FnMut(f64, Option<f64>, String) + Send>,
+}
+
+impl Progress {
+    /// Progress that `tell` passes on: how much is done, of how much if that is known, and a word on it.
+    pub fn new(tell: impl FnMut(f64, Option<f64>, String) + Send + 'static) -> Self {
+        Self(Some(Arc::new(Mutex::new(Reporter { last: 0.0, tell: Box::new(tell) }))))
+    }
+
+    /// Reports that `done` of `total` is done. Steps back are not passed on.
+    pub fn report(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
+        let Some(reporter) = &self.0 else { return };
+        let mut reporter = reporter.lock().unwrap_or_else(PoisonError::into_inner);
+        if done > reporter.last {
+            reporter.last = done;
+            (reporter.tell)(done, total, message.into());
+        }
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Progress(wanted)" } else { "Progress(not wanted)" })
+    }
 }
 
 impl Call {
@@ -25,7 +64,14 @@ impl Call {
             deadline: Instant::now() + Duration::from_secs(CALL_SECONDS),
             zone,
             now: Timestamp::now(),
+            progress: Progress::default(),
         }
+    }
+
+    /// The same call, whose progress is told.
+    #[must_use]
+    pub fn with_progress(self, progress: Progress) -> Self {
+        Self { progress, ..self }
     }
 
     /// The deadline of an optional part, which must not hold up the rest.
@@ -37,5 +83,32 @@ impl Call {
     pub fn time(&self, unix_seconds: i64) -> Option<String> {
         let time = Timestamp::from_second(unix_seconds).ok()?.to_zoned_datetime(self.zone.clone());
         Some(time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_only_ever_goes_forward() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let progress = Progress::new({
+            let told = Arc::clone(&told);
+            move |done, _, _| told.lock().unwrap().push(done)
+        });
+        for done in [1.0, 3.0, 2.0, 3.0, f64::NAN, 4.0] {
+            progress.report(done, Some(5.0), "at work");
+        }
+        assert_eq!(*told.lock().unwrap(), [1.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn times_are_shown_in_the_users_zone() {
+        let berlin = Call::begin(TimeZone::get("Europe/Berlin").unwrap());
+        assert_eq!(berlin.time(1_796_020_073).unwrap(), "2026-11-30T07:27:53+01:00");
+        let utc = Call::begin(TimeZone::UTC);
+        assert_eq!(utc.time(1_796_020_073).unwrap(), "2026-11-30T06:27:53+00:00");
+        assert_eq!(utc.time(i64::MAX), None);
     }
 }

@@ -7,10 +7,11 @@ use std::{fmt, panic::AssertUnwindSafe, sync::OnceLock};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::{
+    answer::{Answer, Output},
     arguments,
     call::Call,
     failure::Failure,
@@ -44,8 +45,8 @@ pub trait Tool: 'static {
     type Effect: Effect;
     /// Its arguments. Unknown ones are refused.
     type Input: DeserializeOwned + JsonSchema + Send;
-    /// Its answer.
-    type Output: Serialize + JsonSchema;
+    /// Its answer: anything that serialises to an object, or a [`Picture`](crate::answer::Picture).
+    type Output: Output;
 
     /// Does the work.
     fn run(
@@ -62,6 +63,20 @@ pub enum Toolset {
     Guests,
     /// Nodes and the cluster.
     Nodes,
+    /// Storages and what is on them.
+    Storage,
+    /// Networks and their traffic.
+    Network,
+    /// Tasks and logs.
+    Logs,
+    /// Consoles and screens.
+    Console,
+    /// The state of everything, and what this token may do.
+    Health,
+    /// History, as numbers and as pictures.
+    Metrics,
+    /// Starting, stopping and what belongs to it.
+    Power,
 }
 
 /// A [`Tool`] as a value.
@@ -81,12 +96,9 @@ pub struct Entry {
     /// Whether a second call does nothing more.
     pub idempotent: bool,
     input: fn() -> Map<String, Value>,
-    output: fn() -> Map<String, Value>,
+    output: fn() -> Option<Map<String, Value>>,
     run: Run,
 }
-
-/// A tool's answer: an object, from which the text is drawn too.
-pub type Answer = Map<String, Value>;
 
 /// A tool's work, with its types erased.
 type Run =
@@ -157,8 +169,8 @@ impl Offered {
         self.input.get_or_init(self.entry.input)
     }
 
-    /// The schema of the tool's answer.
-    pub fn output_schema(&self) -> Map<String, Value> {
+    /// The schema of the tool's answer. None for tools that answer with a picture.
+    pub fn output_schema(&self) -> Option<Map<String, Value>> {
         (self.entry.output)()
     }
 
@@ -199,18 +211,36 @@ impl fmt::Debug for Entry {
 
 impl Toolset {
     /// Every toolset.
-    pub const ALL: &'static [Self] = &[Self::Guests, Self::Nodes];
+    pub const ALL: &'static [Self] = &[
+        Self::Guests,
+        Self::Nodes,
+        Self::Storage,
+        Self::Network,
+        Self::Logs,
+        Self::Console,
+        Self::Health,
+        Self::Metrics,
+        Self::Power,
+    ];
 
     /// The name by which users choose it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Guests => "guests",
             Self::Nodes => "nodes",
+            Self::Storage => "storage",
+            Self::Network => "network",
+            Self::Logs => "logs",
+            Self::Console => "console",
+            Self::Health => "health",
+            Self::Metrics => "metrics",
+            Self::Power => "power",
         }
     }
 }
 
-const fn entry<T: Tool>() -> Entry {
+/// A tool as a value.
+pub const fn entry<T: Tool>() -> Entry {
     Entry {
         name: T::NAME,
         title: T::TITLE,
@@ -220,7 +250,7 @@ const fn entry<T: Tool>() -> Entry {
         destructive: T::Effect::DESTRUCTIVE,
         idempotent: T::IDEMPOTENT,
         input: schema::of_input::<T::Input>,
-        output: schema::of_output::<T::Output>,
+        output: T::Output::schema,
         run: |access, call, arguments| Box::pin(run::<T>(access, call, arguments)),
     }
 }
@@ -238,8 +268,5 @@ async fn run<T: Tool>(
         Failure::new(format!("the arguments of `{}` do not fit: {error}", T::NAME))
     })?;
     let output = T::run(pve, call, input).await?;
-    match serde_json::to_value(output) {
-        Ok(Value::Object(answer)) => Ok(answer),
-        _ => Err(Failure::bug(T::NAME)),
-    }
+    output.into_answer().ok_or_else(|| Failure::bug(T::NAME))
 }

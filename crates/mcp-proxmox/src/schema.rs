@@ -71,7 +71,8 @@ fn clean(schema: &mut Map<String, Value>) {
         values.retain(|value| !value.is_null());
     }
     one_enumeration(schema);
-    if schema.get("default").is_some_and(Value::is_null) {
+    // That an option is off unless it is turned on goes without saying.
+    if schema.get("default").is_some_and(|default| default.is_null() || default == false) {
         schema.remove("default");
     }
     // `u32` has a lower bound of its own that nobody needs to read.

@@ -5,10 +5,10 @@
 //! endpoint looks like: the types of its answers, the functions that make requests, their tests.
 //!
 //! ```no_run
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn example(secret: String) -> Result<(), Box<dyn std::error::Error>> {
 //! use pve_client::{Host, Reader, Secret, Settings, Token, guest};
 //!
-//! let token = Token::new("root@pam", "monitor", Secret::new(std::env::var("SECRET")?))?;
+//! let token = Token::new("root@pam", "monitor", Secret::new(secret))?;
 //! let reader = Reader::new(Settings::new(Host::new("pve.lan", 8006), token));
 //! let guests = reader.get(guest::list()).await?;
 //! # let _ = guests;

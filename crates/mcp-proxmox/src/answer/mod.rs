@@ -11,5 +11,70 @@ pub mod measure;
 pub mod table;
 pub mod text;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::schema;
+
 pub use measure::{Bytes, Duration, Number, Percent, Share};
 pub use table::{Cell, Table};
+
+/// What a tool hands back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// An object, from which the text is drawn too.
+    Structured(Map<String, Value>),
+    /// A picture. Clients that get structured content drop pictures, so it has none.
+    Picture(Picture),
+}
+
+/// A picture with a line on what it shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// What it shows, with its size. Never the picture itself in letters.
+    pub text: String,
+    /// The picture, as PNG.
+    pub png: Vec<u8>,
+}
+
+/// What a tool's answer may be.
+pub trait Output {
+    /// The schema of the structured content, if there is any.
+    fn schema() -> Option<Map<String, Value>>;
+    /// The answer. `None` where it is no object, which is a bug.
+    fn into_answer(self) -> Option<Answer>;
+}
+
+impl<T: Serialize + JsonSchema> Output for T {
+    fn schema() -> Option<Map<String, Value>> {
+        Some(schema::of_output::<T>())
+    }
+
+    fn into_answer(self) -> Option<Answer> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(answer)) => Some(Answer::Structured(answer)),
+            _ => None,
+        }
+    }
+}
+
+impl Output for Picture {
+    fn schema() -> Option<Map<String, Value>> {
+        None
+    }
+
+    fn into_answer(self) -> Option<Answer> {
+        Some(Answer::Picture(self))
+    }
+}
+
+impl Answer {
+    /// The answer in words.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Structured(answer) => text::draw(answer),
+            Self::Picture(picture) => picture.text.clone(),
+        }
+    }
+}

@@ -71,14 +71,8 @@ impl JsonSchema for Table {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "object",
-            "properties": {
-                "columns": { "type": "array", "items": { "type": "string" } },
-                "rows": { "type": "array", "items": { "type": "array" } },
-            },
-            "required": ["columns", "rows"],
-        })
+        // What columns and rows are need not be spelled out in every tool's definition.
+        json_schema!({ "type": "object", "required": ["columns", "rows"] })
     }
 }
 

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
 
 use super::{World, complain, print, tell};
-use crate::{answer::text, call::Call, catalog::NotOffered};
+use crate::{answer::Answer, call::Call, catalog::NotOffered};
 
 pub(super) fn command() -> Command {
     Command::new("call")
@@ -18,6 +18,7 @@ pub(super) fn command() -> Command {
                 .value_name("key=value|JSON")
                 .help("Arguments: key=value as often as needed (a repeated key makes a list), or one JSON object"),
         )
+        .arg(Arg::new("save").long("save").value_name("FILE").help("Where to write a picture"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the structured answer as JSON"))
 }
 
@@ -43,14 +44,32 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> ExitCode {
     };
     let call = Call::begin(world.config.zone.clone());
     match offered.call(&world.access(), &call, arguments).await {
-        Ok(answer) if options.get_flag("json") => print(&Value::Object(answer).to_string()),
-        Ok(answer) => print(&aligned(&text::draw(&answer))),
+        Ok(Answer::Structured(answer)) if options.get_flag("json") => {
+            print(&Value::Object(answer).to_string());
+        }
+        Ok(answer) => {
+            print(&aligned(&answer.text()));
+            if let Answer::Picture(picture) = answer {
+                return save(&picture.png, options);
+            }
+        }
         Err(failure) => {
             tell(&failure.to_string());
             return ExitCode::FAILURE;
         }
     }
     ExitCode::SUCCESS
+}
+
+fn save(png: &[u8], options: &ArgMatches) -> ExitCode {
+    let Some(file) = options.get_one::<String>("save") else {
+        tell("hint: --save FILE writes the picture to a file");
+        return ExitCode::SUCCESS;
+    };
+    match std::fs::write(file, png) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => complain(&format!("the picture cannot be written to `{file}`: {error}"), 1),
+    }
 }
 
 fn arguments(words: &[&str]) -> Result<Map<String, Value>, String> {

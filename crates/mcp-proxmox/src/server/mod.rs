@@ -6,23 +6,27 @@
 mod guard;
 mod stdio;
 
-use std::sync::OnceLock;
+use std::{convert::Infallible, sync::OnceLock};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
         DiscoverResult, Implementation, ListToolsResult, PaginatedRequestParams,
-        ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::{RequestContext, ServerInitializeError},
 };
-use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
+use serde_json::{Map, Value};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::mpsc,
+};
 
 use crate::{
-    answer::text,
-    call::Call,
+    answer::Answer,
+    call::{Call, Progress},
     catalog::{Catalog, NotOffered, Offered},
     config::Output,
     failure::Failure,
@@ -85,22 +89,33 @@ impl Server {
     async fn call(
         &self,
         offered: &Offered,
-        arguments: serde_json::Map<String, Value>,
+        arguments: Map<String, Value>,
+        progress: Progress,
     ) -> CallToolResult {
-        let call = Call::begin(self.zone.clone());
+        let call = Call::begin(self.zone.clone()).with_progress(progress);
         match offered.call(&self.access, &call, arguments).await {
-            Ok(answer) => {
-                let content = match self.output {
-                    Output::Both | Output::Text => text::draw(&answer),
-                    Output::Structured => "The answer is in structuredContent.".to_owned(),
-                };
-                let mut result = CallToolResult::success(vec![ContentBlock::text(content)]);
-                result.structured_content =
-                    (self.output != Output::Text).then_some(Value::Object(answer));
-                result
-            }
+            Ok(answer) => self.result(answer),
             Err(failure) => failed(&failure),
         }
+    }
+
+    fn result(&self, answer: Answer) -> CallToolResult {
+        let text = answer.text();
+        let (structured, png) = match answer {
+            Answer::Structured(object) => (Some(object), None),
+            Answer::Picture(picture) => (None, Some(picture.png)),
+        };
+        let text = match (self.output, &structured) {
+            (Output::Structured, Some(_)) => "The answer is in structuredContent.".to_owned(),
+            _ => text,
+        };
+        let mut content = vec![ContentBlock::text(text)];
+        content
+            .extend(png.map(|png| ContentBlock::image(BASE64_STANDARD.encode(png), "image/png")));
+        let mut result = CallToolResult::success(content);
+        result.structured_content =
+            structured.filter(|_| self.output != Output::Text).map(Value::Object);
+        result
     }
 }
 
@@ -148,8 +163,11 @@ impl ServerHandler for Server {
             Err(NotOffered::Unknown(near)) => return Err(unknown(&request.name, near)),
         };
         let arguments = request.arguments.unwrap_or_default();
+        let (progress, telling) = progress(&context);
         tokio::select! {
-            result = self.call(offered, arguments) => Ok(result.into()),
+            result = self.call(offered, arguments, progress) => Ok(result.into()),
+            // It only ever tells; the call decides when it is done.
+            never = telling => match never {},
             // Nothing more is sent for a cancelled call; the library drops this answer.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
         }
@@ -177,12 +195,38 @@ fn definition(offered: &Offered, output: Output) -> Tool {
     let tool = Tool::new(entry.name, entry.description, offered.input_schema().clone())
         .with_title(entry.title)
         .with_annotations(hints);
-    match output {
-        Output::Both | Output::Structured => {
-            tool.with_raw_output_schema(offered.output_schema().into())
-        }
-        Output::Text => tool,
+    match offered.output_schema().filter(|_| output != Output::Text) {
+        Some(schema) => tool.with_raw_output_schema(schema.into()),
+        None => tool,
     }
+}
+
+/// Progress as the client gets it, and the work of telling it, which has to be polled beside the call.
+/// Where the client did not ask for progress, there is nothing to tell.
+fn progress(
+    context: &RequestContext<RoleServer>,
+) -> (Progress, impl Future<Output = Infallible> + use<>) {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let token = context.meta.get_progress_token();
+    let progress = match &token {
+        None => Progress::default(),
+        Some(_) => {
+            Progress::new(move |done, total, message| drop(sender.send((done, total, message))))
+        }
+    };
+    let peer = context.peer.clone();
+    let telling = async move {
+        if let Some(token) = token {
+            while let Some((done, total, message)) = receiver.recv().await {
+                let mut told = ProgressNotificationParam::new(token.clone(), done);
+                told.total = total;
+                // A client that is gone is noticed elsewhere.
+                let _ = peer.notify_progress(told.with_message(message)).await;
+            }
+        }
+        std::future::pending().await
+    };
+    (progress, telling)
 }
 
 fn me() -> Implementation {

@@ -9,6 +9,8 @@
     reason = "a failed step fails the test; the allowances of clippy.toml do not cover functions beside tests"
 )]
 
+mod cases;
+mod bad_tools;
 mod catalog;
 mod command_line;
 mod get_node_status;

@@ -75,7 +75,8 @@ fn crates_keep_apart() {
 fn the_environment_is_read_in_one_place() {
     for (path, text) in sources() {
         let may = path.ends_with("mcp-proxmox/src/cli/mod.rs");
-        assert!(may || !text.contains("env::var("), "{}: reads the environment", path.display());
+        let reads = text.lines().any(|line| line.contains("env::var(") && !line.trim_start().starts_with("//"));
+        assert!(may || !reads, "{}: reads the environment", path.display());
     }
 }
 

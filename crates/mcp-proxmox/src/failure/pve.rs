@@ -14,6 +14,33 @@ impl Failure {
             None => failure,
         }
     }
+
+    /// The failure of a part of an answer, other parts of which PVE gave to the same token.
+    pub fn of_part(asked: &str, error: &Error) -> Self {
+        let failure = Self::from_pve(asked, error);
+        match error.refusal().map(Refusal::kind) {
+            Some(RefusalKind::Unauthenticated) => Self::new(format!(
+                "{}; other nodes accept it, so the clocks of the nodes may differ",
+                failure.what()
+            )),
+            _ => failure,
+        }
+    }
+}
+
+/// The request was a write, and nobody knows whether it was carried out.
+fn is_lost_write(error: &Error) -> bool {
+    let is_write = match error {
+        Error::Lost { method, .. }
+        | Error::Foreign { method, .. }
+        | Error::Unreadable { method, .. } => *method == Method::Post,
+        Error::Refused(refusal) => refusal.method == Method::Post,
+        _ => false,
+    };
+    // Where the node could not even be reached, nothing was carried out.
+    let is_unreached =
+        error.refusal().is_some_and(|refusal| refusal.kind() == RefusalKind::NodeUnreachable);
+    is_write && !is_unreached && error.may_have_taken_effect()
 }
 
 fn happened(error: &Error) -> String {
@@ -85,13 +112,14 @@ fn method(method: Method) -> &'static str {
 }
 
 fn advice(error: &Error) -> Option<String> {
+    if is_lost_write(error) {
+        let advice = "it may have been carried out: read the guest's state and its newest task before anything else";
+        return Some(advice.to_owned());
+    }
     let advice = match error {
         Error::Unsent(unsent) => unsent_advice(unsent),
-        Error::Lost { method: Method::Get, .. } => {
-            "the node may be overloaded or cut off: list_nodes tells how the nodes are; ask again later"
-        }
         Error::Lost { .. } => {
-            "it may have been carried out: read the guest's state and its newest task before anything else"
+            "the node may be overloaded or cut off: list_nodes tells how the nodes are; ask again later"
         }
         Error::Refused(refusal) => return refusal_advice(refusal),
         Error::Foreign { .. } => {

@@ -16,7 +16,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
-    lookup::guest::{Found, find, real_name},
+    lookup::guest::{Found, find, given_name, real_name},
     tier::Reads,
 };
 
@@ -124,9 +124,6 @@ impl Tool for GetVmStatus {
 
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
         let mut found = find(&pve, &input.vm).await?;
-        if found.listed.status.as_deref() == Some("unknown") && found.listed.maxmem.is_none() {
-            return Ok(of_a_dead_node(found));
-        }
         let mut current = pve.get(guest::current(&found.guest)).await;
         if matches!(&current, Err(Error::Refused(refusal)) if refusal.kind() == RefusalKind::NoSuchGuest)
         {
@@ -144,7 +141,9 @@ impl Tool for GetVmStatus {
             }
             Err(Error::Refused(refusal)) if refusal.kind() == RefusalKind::NodeUnreachable => {
                 let why = Failure::from_pve("ask its node", &Error::Refused(refusal));
-                Ok(cached(found, &why))
+                // A guest of a dead node is listed without figures, and so is one that was just made.
+                let is_known = found.listed.maxmem.is_some();
+                Ok(if is_known { cached(found, &why) } else { of_a_dead_node(found) })
             }
             Err(error) => {
                 Err(Failure::from_pve(&format!("read the state of {}", found.guest.vmid), &error))
@@ -160,7 +159,12 @@ fn live(found: Found, current: Current) -> Output {
     let is_vm = found.guest.kind == Kind::Qemu;
     output.status = state(&current);
     output.notes.extend(remark(&output.status));
-    output.name = current.name.as_deref().map(label).or(output.name);
+    output.name = current
+        .name
+        .as_deref()
+        .and_then(|name| given_name(name, found.guest.vmid))
+        .map(label)
+        .or(output.name);
     output.template = current.template.filter(|template| *template);
     output.lock = current.lock.as_deref().map(label);
     output.ha = current.ha.as_ref().filter(|ha| ha.managed == Some(true)).map(|ha| {
@@ -245,7 +249,7 @@ fn of_a_dead_node(found: Found) -> Output {
     let mut output = Output::of(&found);
     output.status = "unknown".to_owned();
     output.notes.push(format!(
-        "its node {} is offline or sends no figures, so nothing else is known; see list_nodes",
+        "its node {} cannot be reached and sends no figures, so nothing else is known; see list_nodes",
         label(found.guest.node.as_str())
     ));
     output

@@ -16,7 +16,10 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
-    lookup::guest::{Found, find, given_name, real_name},
+    lookup::{
+        self,
+        guest::{Found, find, given_name, real_name},
+    },
     tier::Reads,
 };
 
@@ -124,6 +127,9 @@ impl Tool for GetVmStatus {
 
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
         let mut found = find(&pve, &input.vm).await?;
+        if is_without_figures(&found.listed) && is_offline(&pve, &found).await? {
+            return Ok(of_a_dead_node(found));
+        }
         let mut current = pve.get(guest::current(&found.guest)).await;
         if matches!(&current, Err(Error::Refused(refusal)) if refusal.kind() == RefusalKind::NoSuchGuest)
         {
@@ -141,15 +147,24 @@ impl Tool for GetVmStatus {
             }
             Err(Error::Refused(refusal)) if refusal.kind() == RefusalKind::NodeUnreachable => {
                 let why = Failure::from_pve("ask its node", &Error::Refused(refusal));
-                // A guest of a dead node is listed without figures, and so is one that was just made.
-                let is_known = found.listed.maxmem.is_some();
-                Ok(if is_known { cached(found, &why) } else { of_a_dead_node(found) })
+                Ok(cached(found, &why))
             }
             Err(error) => {
                 Err(Failure::from_pve(&format!("read the state of {}", found.guest.vmid), &error))
             }
         }
     }
+}
+
+/// So the list has the guests of a node that is dead, and one that was made just now.
+fn is_without_figures(listed: &Listed) -> bool {
+    listed.status.as_deref() == Some("unknown") && listed.maxmem.is_none()
+}
+
+/// Whether its node is known to be off. Asking such a node costs seconds and brings nothing.
+async fn is_offline(pve: &Reader, found: &Found) -> Result<bool, Failure> {
+    let (_, node) = lookup::node::find(pve, found.guest.node.as_str()).await?;
+    Ok(node.status.as_deref() == Some("offline"))
 }
 
 /// What its own node says now.
@@ -249,7 +264,7 @@ fn of_a_dead_node(found: Found) -> Output {
     let mut output = Output::of(&found);
     output.status = "unknown".to_owned();
     output.notes.push(format!(
-        "its node {} cannot be reached and sends no figures, so nothing else is known; see list_nodes",
+        "its node {} is offline, so nothing else is known; see list_nodes",
         label(found.guest.node.as_str())
     ));
     output

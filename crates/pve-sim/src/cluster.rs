@@ -12,6 +12,7 @@ mod lab;
 mod node;
 mod storage;
 mod task;
+mod volume;
 
 pub use demo::{DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
 pub use generated::{GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET};
@@ -20,6 +21,7 @@ pub use lab::{LAB_SECRET, LAB_TOKENS};
 pub use node::{Node, Service, Subscription, Update};
 pub use storage::Storage;
 pub use task::Task;
+pub use volume::Volume;
 
 use crate::permission::{Grant, Role};
 

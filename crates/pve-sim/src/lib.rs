@@ -33,6 +33,7 @@ mod cluster;
 mod date;
 mod endpoints;
 mod figures;
+mod history;
 mod http;
 mod json;
 mod options;
@@ -49,7 +50,7 @@ mod tls;
 pub use cluster::{
     Cluster, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, GENERATED_TOKEN_ID,
     GENERATED_TOKEN_SECRET, Guest, Kind, LAB_SECRET, LAB_TOKENS, Nic, Node, Service, State,
-    Storage, Subscription, Task, Token, Update, Usage, User, Version,
+    Storage, Subscription, Task, Token, Update, Usage, User, Version, Volume,
 };
 pub use options::Options;
 pub use permission::{Grant, Privileges, Role};

@@ -21,8 +21,10 @@ mod node_status;
 mod nodes;
 mod parameters;
 mod resources;
+mod rrddata;
 mod services;
 mod start;
+mod storage;
 mod subscription;
 mod tasks;
 mod version;
@@ -37,7 +39,7 @@ use crate::{
 use parameters::{Parameter, Values};
 
 /// All groups of endpoints. Their order does not matter, since no two rows fit the same request.
-const GROUPS: [&[Route]; 15] = [
+const GROUPS: [&[Route]; 17] = [
     access::ROUTES,
     apt::ROUTES,
     certificates::ROUTES,
@@ -48,8 +50,10 @@ const GROUPS: [&[Route]; 15] = [
     node_status::ROUTES,
     nodes::ROUTES,
     resources::ROUTES,
+    rrddata::ROUTES,
     services::ROUTES,
     start::ROUTES,
+    storage::ROUTES,
     subscription::ROUTES,
     tasks::ROUTES,
     version::ROUTES,
@@ -78,6 +82,8 @@ pub(crate) enum Needs {
     Nothing,
     /// This privilege on this path, which may have variable parts.
     Privilege(&'static str, &'static str),
+    /// Any one of these privileges on this path.
+    AnyOf(&'static str, &'static [&'static str]),
 }
 
 /// The function of an endpoint.
@@ -148,11 +154,14 @@ fn checked(world: &mut World, token: &str, request: &Request, target: &str) -> A
     };
     let wanted = Wanted { token, values };
     let rights = Rights::of(&world.cluster, token);
-    if let Needs::Privilege(path, privilege) = route.needs {
-        let path = wanted.values.fill(path, |node| world.real_name(node));
-        if !holds(world, &rights, &path, privilege) {
-            return Answer::forbidden(&path, privilege);
-        }
+    let (path, any_of) = match route.needs {
+        Needs::Nothing => ("", &[][..]),
+        Needs::Privilege(path, privilege) => (path, &[privilege][..]),
+        Needs::AnyOf(path, privileges) => (path, privileges),
+    };
+    let path = wanted.values.fill(path, |node| world.real_name(node));
+    if !any_of.is_empty() && !any_of.iter().any(|name| holds(world, &rights, &path, name)) {
+        return Answer::forbidden(&path, &any_of.join("|"));
     }
     let remote = match reach(world, route, &wanted) {
         Ok(remote) => remote,
@@ -242,7 +251,9 @@ fn holds(world: &World, rights: &Rights<'_>, path: &str, privilege: &str) -> boo
 
 /// Whether whoever answers this route can be reached, and whether that is another node.
 fn reach(world: &World, route: &Route, wanted: &Wanted<'_>) -> Result<bool, Answer> {
-    let name = wanted.values.get("node").filter(|_| route.path.starts_with("/nodes/{node}/"));
+    // Histories are answered by whoever is asked (recorded).
+    let is_proxied = route.path.starts_with("/nodes/{node}/") && !route.path.ends_with("/rrddata");
+    let name = wanted.values.get("node").filter(|_| is_proxied);
     let name = name.map_or(world.local.as_str(), |name| world.real_name(name));
     let remote = name != world.local;
     let Some(node) = world.cluster.node(name) else {

@@ -26,6 +26,9 @@ pub const ALL: &[Entry] = &[
     entry::<tools::get_vm_status::GetVmStatus>(),
     entry::<tools::list_nodes::ListNodes>(),
     entry::<tools::get_node_status::GetNodeStatus>(),
+    entry::<tools::list_storage::ListStorage>(),
+    entry::<tools::get_storage_status::GetStorageStatus>(),
+    entry::<tools::get_metrics::GetMetrics>(),
 ];
 
 /// One tool. Everything that defines it is in its implementation of this trait.

@@ -34,6 +34,7 @@ pub mod guest;
 pub mod ids;
 pub mod node;
 pub mod rrd;
+pub mod storage;
 pub mod task;
 pub mod upid;
 pub mod version;

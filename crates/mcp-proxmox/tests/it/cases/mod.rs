@@ -47,13 +47,6 @@ const NOT_APPLICABLE: &[(&str, &str)] = &[
 const LATER: &[(&str, &str)] = &[
     ("Q082", "get_vm_details"),
     ("Q083", "get_vm_details"),
-    ("Q087", "list_storage"),
-    ("Q089", "list_storage"),
-    ("Q090", "list_storage"),
-    ("Q091", "list_storage"),
-    ("Q094", "get_storage_status"),
-    ("Q095", "get_storage_status"),
-    ("Q096", "get_storage_status"),
     ("Q100", "list_networks"),
     ("Q102", "list_networks"),
     ("Q103", "list_networks"),
@@ -81,7 +74,6 @@ const LATER: &[(&str, &str)] = &[
     ("Q137", "stop_vm"),
     ("Q139", "reboot_vm"),
     ("Q141", "start_vm"),
-    ("Q149", "list_storage"),
     ("Q155", "get_vm_details"),
 ];
 

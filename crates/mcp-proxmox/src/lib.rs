@@ -15,6 +15,7 @@ pub mod answer;
 pub mod arguments;
 pub mod call;
 pub mod catalog;
+pub mod chart;
 pub mod cli;
 pub mod config;
 pub mod failure;

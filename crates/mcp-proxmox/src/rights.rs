@@ -4,6 +4,8 @@
 //! pools; what is below a named path has what propagates from there. **A root that is not named has no
 //! privilege.**
 
+pub mod view;
+
 use pve_client::access::Permissions;
 
 /// The roots that PVE always names where the token has anything on them (recorded from PVE 9.2.11).

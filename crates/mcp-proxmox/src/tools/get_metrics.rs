@@ -16,7 +16,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
-    history::{self, Figures, Gaps, History, Series, Trend, Unit},
+    history::{self, Figures, Gaps, History, Sample, Series, Trend, Unit},
     lookup::{self, target::Found},
     tier::Reads,
 };
@@ -144,6 +144,19 @@ impl Past {
             figures.max = figures.max.max(peak.max);
         }
         Some(figures)
+    }
+
+    /// The largest figures behind the averages of this series, where they were read.
+    pub(super) fn peaks_of(&self, name: &str) -> &[Sample] {
+        let peaks = self.peaks.iter().find(|peaks| peaks.name == name);
+        // Where a point is a minute, the largest is the average.
+        peaks.filter(|_| self.has_peaks()).map_or(&[], |peaks| &peaks.samples)
+    }
+
+    /// Whether points stand for more than a minute, so that averages hide peaks.
+    pub(super) fn has_peaks(&self) -> bool {
+        let is_coarse = self.history.resolutions().last().is_some_and(|step| *step > 60);
+        is_coarse && !self.peaks.is_empty()
     }
 
     /// What is not known, in words.

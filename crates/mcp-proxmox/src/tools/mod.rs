@@ -1,7 +1,9 @@
 //! The tools, one file each. To add one: its file, a line here, a line in [`catalog`](crate::catalog),
 //! and its test file; the tests say what else is missing.
 
+pub mod get_access;
 pub mod get_metrics;
+pub mod get_metrics_chart;
 pub mod get_node_status;
 pub mod get_storage_status;
 pub mod get_vm_status;

@@ -24,6 +24,7 @@ use crate::{
 pub const ALL: &[Entry] = &[
     entry::<tools::list_vms::ListVms>(),
     entry::<tools::get_vm_status::GetVmStatus>(),
+    entry::<tools::get_vm_details::GetVmDetails>(),
     entry::<tools::list_nodes::ListNodes>(),
     entry::<tools::get_node_status::GetNodeStatus>(),
 ];

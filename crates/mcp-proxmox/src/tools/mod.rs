@@ -2,6 +2,7 @@
 //! and its test file; the tests say what else is missing.
 
 pub mod get_node_status;
+pub mod get_vm_details;
 pub mod get_vm_status;
 pub mod list_nodes;
 pub mod list_vms;

@@ -9,11 +9,12 @@
     reason = "a failed step fails the test; the allowances of clippy.toml do not cover functions beside tests"
 )]
 
-mod cases;
 mod bad_tools;
+mod cases;
 mod catalog;
 mod command_line;
 mod get_node_status;
+mod get_vm_details;
 mod get_vm_status;
 mod list_nodes;
 mod list_vms;

@@ -1,5 +1,8 @@
 //! The cluster that `--demo` shows: a small company's, with some life and some trouble in it.
 
+mod details;
+mod network;
+
 use crate::{
     cluster::{Cluster, Guest, Node, State, Storage, Subscription, Task, Update},
     date,
@@ -61,6 +64,8 @@ impl Cluster {
                 guest.ha = Some("started".to_owned());
             }
         }
+        details::add(&mut demo, date::unix_now());
+        network::add(&mut demo);
         demo.storages = storages();
         demo.tasks = tasks(date::unix_now());
         demo.token(DEMO_TOKEN_ID, DEMO_TOKEN_SECRET)

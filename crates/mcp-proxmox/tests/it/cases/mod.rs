@@ -45,8 +45,6 @@ const NOT_APPLICABLE: &[(&str, &str)] = &[
 
 /// Cases that a tool will meet which does not exist yet, and which tool that is.
 const LATER: &[(&str, &str)] = &[
-    ("Q082", "get_vm_details"),
-    ("Q083", "get_vm_details"),
     ("Q087", "list_storage"),
     ("Q089", "list_storage"),
     ("Q090", "list_storage"),
@@ -82,7 +80,6 @@ const LATER: &[(&str, &str)] = &[
     ("Q139", "reboot_vm"),
     ("Q141", "start_vm"),
     ("Q149", "list_storage"),
-    ("Q155", "get_vm_details"),
 ];
 
 #[test]

@@ -27,6 +27,8 @@ pub const ALL: &[Entry] = &[
     entry::<tools::get_vm_details::GetVmDetails>(),
     entry::<tools::list_nodes::ListNodes>(),
     entry::<tools::get_node_status::GetNodeStatus>(),
+    entry::<tools::list_networks::ListNetworks>(),
+    entry::<tools::get_network_stats::GetNetworkStats>(),
 ];
 
 /// One tool. Everything that defines it is in its implementation of this trait.

@@ -4,6 +4,7 @@
 //! counters of a node's own interfaces, with their errors, are only in the text of the node's report, which
 //! takes PVE some ten seconds: **it is read for one node, once in a call, and never for all nodes**.
 
+mod inside;
 mod interfaces;
 mod talkers;
 
@@ -72,6 +73,9 @@ pub struct Output {
     node_traffic: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     guest_nics: Option<Table>,
+    /// Of one VM, as its guest agent counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inside: Option<Table>,
     /// Of all guests that were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     guest_total: Option<String>,
@@ -110,7 +114,10 @@ impl Tool for GetNetworkStats {
         let report = OptionFuture::from(reported.map(|node| read_report(&pve, call, node)));
         let names = async { pve.until(call.part(NAMES_SECONDS)).get(guest::list()).await };
         let traffic = pve.until(call.part(TRAFFIC_SECONDS));
-        let (report, names, first) = join!(report, names, talkers::read(&traffic, &nodes));
+        let inside =
+            OptionFuture::from(wanted.as_ref().map(|guest| inside::read(&pve, call, guest)));
+        let (report, names, first, inside) =
+            join!(report, names, talkers::read(&traffic, call, &nodes), inside);
         let second = match input.sample_seconds.filter(|_| !first.nics.is_empty()) {
             Some(seconds) => {
                 let seconds = u64::from(seconds);
@@ -118,12 +125,17 @@ impl Tool for GetNetworkStats {
                 call.progress.report(1.0, Some(2.0), "read once, waiting to read again");
                 sleep_until(until.min(call.deadline)).await;
                 let traffic = pve.until(call.part(TRAFFIC_SECONDS));
-                Some(talkers::read(&traffic, &nodes).await)
+                Some(talkers::read(&traffic, call, &nodes).await)
             }
             None => None,
         };
         if let Some(report) = report {
             output.add_report(report, call);
+        }
+        match inside.flatten() {
+            Some(Ok(table)) => output.inside = Some(table),
+            Some(Err(why)) => output.not_available.push(why),
+            None => {}
         }
         output.not_available.extend(first.not_available.iter().cloned());
         let names: Vec<Listed> = names.unwrap_or_default();
@@ -133,11 +145,9 @@ impl Tool for GetNetworkStats {
         output.guest_nics = found.table;
         output.guest_total = found.total;
         output.notes.extend(found.notes);
-        if output.interfaces.is_none()
-            && output.guest_nics.is_none()
-            && output.node_traffic.is_none()
-            && !output.not_available.is_empty()
-        {
+        let is_unread = first.nics.is_empty() && first.not_available.len() == nodes.len();
+        let is_else_empty = output.interfaces.is_none() && output.node_traffic.is_none();
+        if is_unread && is_else_empty && output.inside.is_none() {
             return Err(Failure::new(output.not_available.join("; ")).hint(
                 "traffic and errors need Sys.Audit on the nodes, which the token's owner can grant; get_vm_status has the traffic of one guest",
             ));
@@ -160,9 +170,7 @@ async fn read_report(pve: &Reader, call: &Call, node: &NodeName) -> Report {
     let is_read = links.as_ref().is_ok_and(|report| ip_statistics::section(&report.data).is_some());
     let history = match is_read {
         true => None,
-        false => {
-            Some(pve.until(call.part(NAMES_SECONDS)).get(network::node_traffic(node)).await)
-        }
+        false => Some(pve.until(call.part(NAMES_SECONDS)).get(network::node_traffic(node)).await),
     };
     Report { links, history, took }
 }
@@ -179,8 +187,9 @@ impl Output {
                         self.interfaces = Some(table);
                         let at = answer.date.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
                         let at = at.and_then(|at| i64::try_from(at.as_secs()).ok());
-                        self.counters_read_at =
-                            at.and_then(|at| call.time(at)).or_else(|| call.time(call.now.as_second()));
+                        self.counters_read_at = at
+                            .and_then(|at| call.time(at))
+                            .or_else(|| call.time(call.now.as_second()));
                         self.notes.push(format!(
                             "the counters are from the node's report, printed during this call ({took} s), and count since each interface was made"
                         ));

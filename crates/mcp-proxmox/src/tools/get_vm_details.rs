@@ -28,7 +28,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
-    lookup::guest::{Found, find, real_name},
+    lookup::guest::{Found, find, given_name, real_name},
     tier::Reads,
 };
 
@@ -226,7 +226,8 @@ impl Output {
         self.disks = devices.disks;
         self.nics = devices.nics;
         let name = config.get("name").or_else(|| config.get("hostname"));
-        self.name = name.map(|name| label(name)).or(self.name.take());
+        let name = name.and_then(|name| given_name(name, found.guest.vmid));
+        self.name = name.map(label).or(self.name.take());
         if config.get("template").is_some_and(|text| properties::is_on(text)) {
             self.notes.push("it is a template: it is cloned, never started".to_owned());
         }

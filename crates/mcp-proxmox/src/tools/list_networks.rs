@@ -28,6 +28,8 @@ use crate::{
 
 /// How long all nodes together may take, in seconds.
 const NODES_SECONDS: u64 = 25;
+/// How long one of them may take, in seconds.
+const NODE_SECONDS: u64 = 10;
 /// How many nodes are asked at once.
 const AT_ONCE: usize = 4;
 /// How many interfaces are shown.
@@ -86,20 +88,24 @@ impl Tool for ListNetworks {
         let (zones, vnets, answers) = join!(
             part.get(network::zones()),
             part.get(network::vnets()),
-            stream::iter(&nodes)
-                .map(|node| ask(&part, node))
-                .buffered(AT_ONCE)
+            stream::iter(nodes.clone())
+                .map(|node| ask(&part, call, node))
+                // In no order, or one node that hangs would keep all the later ones waiting.
+                .buffer_unordered(AT_ONCE)
                 .collect::<Vec<_>>(),
         );
+        let mut answers = answers;
+        answers.sort_by(|a, b| a.node.cmp(&b.node));
         let mut output = Output::empty();
         output.notes.append(&mut notes);
         let wanted = input.iface.as_deref().map(str::trim);
         let mut plugged = Vec::new();
-        let mut without_bridges: Vec<&NodeName> = Vec::new();
+        let mut without_bridges = Vec::new();
         let mut why_without = None;
         let mut n_rows = 0;
         let mut hides_bridges = Vec::new();
-        for (node, answer) in nodes.iter().zip(answers) {
+        for answer in answers {
+            let node = answer.node;
             let ifaces = match answer.ifaces {
                 Ok(ifaces) => ifaces,
                 Err(error) => {
@@ -112,20 +118,20 @@ impl Tool for ListNetworks {
                     continue;
                 }
             };
-            output.pending.extend(ifaces.changes.as_deref().map(|diff| change(node, diff)));
+            output.pending.extend(ifaces.changes.as_deref().map(|diff| change(&node, diff)));
             if !ifaces.data.iter().any(is_bridge) {
-                hides_bridges.push(node.as_str());
+                hides_bridges.push(node.as_str().to_owned());
             }
             for iface in in_order(ifaces.data) {
                 if wanted.is_none_or(|wanted| words::mentions(&iface, wanted)) {
                     n_rows += 1;
                     if n_rows <= ROWS {
-                        output.interfaces.push(words::row(node, &iface));
+                        output.interfaces.push(words::row(&node, &iface));
                     }
                 }
             }
             match answer.bridges {
-                Ok(bridges) => plugged.extend(guests::of_bridges(node, &bridges)),
+                Ok(bridges) => plugged.extend(guests::of_bridges(&node, &bridges)),
                 Err(error) => {
                     without_bridges.push(node);
                     why_without = Some(error);
@@ -147,7 +153,7 @@ impl Tool for ListNetworks {
         if !hides_bridges.is_empty() {
             output.notes.push(format!(
                 "no bridge is listed on {}: there is none, or they are hidden from this token, which then lacks SDN.Audit on /sdn/zones/localnetwork",
-                shortened(&hides_bridges)
+                shortened(&hides_bridges.iter().map(String::as_str).collect::<Vec<_>>())
             ));
         }
         if let Some(wanted) = wanted.filter(|_| n_rows == 0 && output.guests.is_none()) {
@@ -170,14 +176,16 @@ impl Tool for ListNetworks {
 
 /// What a node says.
 struct Answers {
+    node: NodeName,
     ifaces: Result<pve_client::Answer<Vec<Iface>>, Error>,
     bridges: Result<Vec<network::Bridge>, Error>,
 }
 
-async fn ask(pve: &Reader, node: &NodeName) -> Answers {
+async fn ask(pve: &Reader, call: &Call, node: NodeName) -> Answers {
+    let pve = pve.until(call.part(NODE_SECONDS));
     let (ifaces, bridges) =
-        future::join(pve.fetch(network::ifaces(node)), pve.get(network::bridges(node))).await;
-    Answers { ifaces, bridges }
+        future::join(pve.fetch(network::ifaces(&node)), pve.get(network::bridges(&node))).await;
+    Answers { node, ifaces, bridges }
 }
 
 /// The node that is asked for, or all that can answer.
@@ -193,10 +201,8 @@ pub(super) async fn nodes(
         }
         return Ok((vec![node], Vec::new()));
     }
-    let listed = pve
-        .get(node::list())
-        .await
-        .map_err(|error| Failure::from_pve("list the nodes", &error))?;
+    let listed =
+        pve.get(node::list()).await.map_err(|error| Failure::from_pve("list the nodes", &error))?;
     let (off, on): (Vec<_>, Vec<_>) =
         listed.into_iter().partition(|node| node.status.as_deref() == Some("offline"));
     let names = |nodes: Vec<node::Listed>| {
@@ -258,7 +264,15 @@ impl Output {
     fn empty() -> Self {
         Self {
             interfaces: Table::new(&[
-                "node", "iface", "type", "active", "addresses", "gateway", "mtu", "details", "comment",
+                "node",
+                "iface",
+                "type",
+                "active",
+                "addresses",
+                "gateway",
+                "mtu",
+                "details",
+                "comment",
             ]),
             guests: None,
             sdn_zones: None,
@@ -288,16 +302,14 @@ impl Output {
         wanted: Option<&str>,
     ) {
         if let Some(zones) = self.sdn_part("SDN zones", zones).filter(|zones| !zones.is_empty()) {
-            let mut table =
-                Table::new(&["zone", "type", "bridge", "mtu", "nodes", "pending"]);
+            let mut table = Table::new(&["zone", "type", "bridge", "mtu", "nodes", "pending"]);
             for zone in zones {
                 table.push(words::zone(&zone));
             }
             self.sdn_zones = Some(table);
         }
         if let Some(vnets) = self.sdn_part("SDN vnets", vnets).filter(|vnets| !vnets.is_empty()) {
-            let mut table =
-                Table::new(&["vnet", "zone", "tag", "alias", "vlan_aware", "pending"]);
+            let mut table = Table::new(&["vnet", "zone", "tag", "alias", "vlan_aware", "pending"]);
             let is_wanted = |vnet: &&network::Vnet| {
                 wanted.is_none_or(|wanted| vnet.vnet.as_deref() == Some(wanted))
             };
@@ -324,11 +336,16 @@ impl Output {
         if self.sdn_zones.is_none() {
             return;
         }
-        let states = stream::iter(nodes)
-            .map(|node| async move { (node, pve.get(network::zone_status(node)).await) })
-            .buffered(AT_ONCE)
+        let states = stream::iter(nodes.to_vec())
+            .map(|node| async move {
+                let answer = pve.get(network::zone_status(&node)).await;
+                (node, answer)
+            })
+            .buffer_unordered(AT_ONCE)
             .collect::<Vec<_>>()
             .await;
+        let mut states = states;
+        states.sort_by(|(a, _), (b, _)| a.cmp(b));
         for (node, answer) in states {
             match answer {
                 Ok(states) => {

@@ -65,6 +65,8 @@ async fn rates_are_from_two_readings() {
     assert!((4.0..=9.6).contains(&mib), "10 MB in a second or a little more: {rate}");
     assert_eq!(asked(&sim, "/netstat"), 2);
     assert_eq!(rows(&mail["guest_nics"]).len(), 1);
+    let inside = row(&mail["inside"], "interface", &json!("ens18"));
+    assert_eq!((&inside["rx_errors"], &inside["tx_dropped"]), (&json!(0), &json!(0)));
 
     sim.answer(Rule::get(netstat).data(&second).times(1));
     sim.answer(Rule::get(netstat).data(&first).times(1));
@@ -116,7 +118,8 @@ async fn a_node_that_fails_is_named_and_the_others_answer() {
 #[tokio::test]
 async fn a_guest_that_does_not_run_has_no_traffic_and_that_is_said() {
     let answer = answer(&demo().await, "get_network_stats", json!({ "vm": "126" })).await;
-    assert!(answer.get("guest_nics").is_none());
+    assert!(answer.get("guest_nics").is_none() && answer.get("inside").is_none());
+    assert!(answer["not_available"].to_string().contains("VM 126 is not running"), "{answer}");
     assert!(notes(&answer).contains("does not run"), "{answer}");
 }
 
@@ -126,7 +129,10 @@ async fn the_recorded_traffic_is_that_of_the_recorded_guests() {
     let access = Access::new(Level::Read, Reader::new(settings(&sim, "monitor@pve!ro", "any")));
     let answer = structured(&call_on(server(access), "get_network_stats", json!({})).await);
     let ct = row(&answer["guest_nics"], "vmid", &json!(200));
-    assert_eq!((&ct["name"], &ct["in"], &ct["out"]), (&json!("ct-web"), &json!("205.9 KiB"), &json!("1.1 KiB")));
+    assert_eq!(
+        (&ct["name"], &ct["in"], &ct["out"]),
+        (&json!("ct-web"), &json!("206.1 KiB"), &json!("1.1 KiB"))
+    );
     assert_eq!(rows(&answer["guest_nics"]).len(), 3);
     let access = Access::new(Level::Read, Reader::new(settings(&sim, "nopriv@pve!none", "any")));
     let told = failed(&call_on(server(access), "get_network_stats", json!({})).await);

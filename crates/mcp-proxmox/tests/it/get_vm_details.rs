@@ -90,7 +90,7 @@ async fn why_nothing_is_known_from_inside_is_said() {
     let paused = details(&sim, "win11-test").await;
     assert!(missing(&paused).contains("paused"), "{paused}");
     let reader = Reader::new(settings(&sim, DEMO_AUDITOR_ID, DEMO_TOKEN_SECRET));
-    sim.answer(Rule::get("/nodes/pve3/qemu/111/agent/info").status(
+    sim.answer(Rule::get("/nodes/pve3/qemu/111/agent/network-get-interfaces").status(
         403,
         "Permission check failed (/vms/111, VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted)",
     ));
@@ -253,7 +253,9 @@ async fn q083_an_error_of_the_agent_is_a_reason_wherever_it_comes() {
         "VM 111 is not running",
         "QEMU guest agent is not running",
     ] {
-        sim.answer(Rule::get("/nodes/pve3/qemu/111/agent/info").status(500, text));
+        sim.answer(
+            Rule::get("/nodes/pve3/qemu/111/agent/network-get-interfaces").status(500, text),
+        );
         let answer = details(&sim, "111").await;
         assert!(missing(&answer).contains("agent"), "{text}: {answer}");
         assert_eq!(answer["memory"], "32.0 GiB, balloon may shrink it to 16.0 GiB");

@@ -75,6 +75,32 @@ perl::answer! {
         pub inet: Option<String>,
         /// Of a container: the last IPv6 address, with its prefix.
         pub inet6: Option<String>,
+        /// Of a VM: what the interface counted since the guest started.
+        pub statistics: Option<Statistics>,
+    }
+}
+
+perl::answer! {
+    /// The counters of an interface, seen from the guest.
+    pub struct Statistics {
+        /// Bytes that came in.
+        #[serde(rename = "rx-bytes")]
+        pub rx_bytes: Option<u64>,
+        /// Damaged packets that came in.
+        #[serde(rename = "rx-errs")]
+        pub rx_errs: Option<u64>,
+        /// Packets that came in and were thrown away.
+        #[serde(rename = "rx-dropped")]
+        pub rx_dropped: Option<u64>,
+        /// Bytes that went out.
+        #[serde(rename = "tx-bytes")]
+        pub tx_bytes: Option<u64>,
+        /// Packets that could not be sent.
+        #[serde(rename = "tx-errs")]
+        pub tx_errs: Option<u64>,
+        /// Packets that were thrown away instead of being sent.
+        #[serde(rename = "tx-dropped")]
+        pub tx_dropped: Option<u64>,
     }
 }
 

@@ -33,7 +33,8 @@ pub(super) fn table(links: &[Link]) -> (Table, Vec<String>) {
     if own.len() > OWN {
         notes.push(format!("{} more interfaces of the node are not shown", own.len() - OWN));
     }
-    let mut troubled: Vec<&Link> = of_guests.iter().copied().filter(|link| trouble(link) > 0).collect();
+    let mut troubled: Vec<&Link> =
+        of_guests.iter().copied().filter(|link| trouble(link) > 0).collect();
     troubled.sort_by_key(|link| std::cmp::Reverse(trouble(link)));
     troubled.iter().take(OF_GUESTS).for_each(|link| table.push(row(link)));
     let n_left = of_guests.len() - troubled.len().min(OF_GUESTS);

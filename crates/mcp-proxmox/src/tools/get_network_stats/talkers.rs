@@ -9,10 +9,13 @@ use tokio::time::Instant;
 use super::rate;
 use crate::{
     answer::{Bytes, Cell, Table, clean::label},
+    call::Call,
     failure::Failure,
     lookup::guest::real_name,
 };
 
+/// How long one node may take, in seconds.
+const NODE_SECONDS: u64 = 8;
 /// How many nodes are asked at once.
 const AT_ONCE: usize = 4;
 
@@ -48,10 +51,11 @@ pub(super) struct Ranked {
 }
 
 /// Reads the traffic on these nodes, one request each.
-pub(super) async fn read(pve: &Reader, nodes: &[NodeName]) -> Reading {
-    let answers = stream::iter(nodes)
+pub(super) async fn read(pve: &Reader, call: &Call, nodes: &[NodeName]) -> Reading {
+    let answers = stream::iter(nodes.to_vec())
         .map(|node| async move {
-            let answer = pve.get(network::traffic(node)).await;
+            let pve = pve.until(call.part(NODE_SECONDS));
+            let answer = pve.get(network::traffic(&node)).await;
             (node, answer, Instant::now())
         })
         .buffer_unordered(AT_ONCE)
@@ -109,9 +113,8 @@ pub(super) fn rank(
                 nic,
                 bytes_in: now.bytes_in,
                 out: now.out,
-                rate_in: before.and_then(|before| {
-                    pace((before.bytes_in, before.at), (now.bytes_in, now.at))
-                }),
+                rate_in: before
+                    .and_then(|before| pace((before.bytes_in, before.at), (now.bytes_in, now.at))),
                 rate_out: before
                     .and_then(|before| pace((before.out, before.at), (now.out, now.at))),
             }
@@ -128,7 +131,9 @@ pub(super) fn rank(
     let mut notes = Vec::new();
     if rows.is_empty() && first.not_available.is_empty() {
         notes.push(match only {
-            Some(vmid) => format!("{vmid} has no interface that is plugged in: it does not run, or has none"),
+            Some(vmid) => {
+                format!("{vmid} has no interface that is plugged in: it does not run, or has none")
+            }
             None => "no running guest has a network interface".to_owned(),
         });
     }
@@ -146,9 +151,7 @@ pub(super) fn rank(
     }
     if !rows.is_empty() {
         let sums = if is_paced { "" } else { "; `sample_seconds` gives rates" };
-        notes.push(format!(
-            "`in` is to the guest, `out` from it, in bytes since it started{sums}"
-        ));
+        notes.push(format!("`in` is to the guest, `out` from it, in bytes since it started{sums}"));
     }
     Ranked { total: total(&rows, is_paced), table: table(&rows, is_paced, &names, limit), notes }
 }

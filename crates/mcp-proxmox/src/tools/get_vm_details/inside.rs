@@ -43,10 +43,13 @@ pub(super) struct Inside {
 /// Asks the agent of a running VM. A silent one costs one question.
 pub(super) async fn of_vm(pve: &Reader, call: &Call, guest: &GuestRef) -> Inside {
     let mut inside = Inside::default();
-    let first = pve.until(call.part(FIRST_SECONDS)).get(agent::info(guest)).await;
+    let first = pve.until(call.part(FIRST_SECONDS)).get(agent::interfaces(guest)).await;
     match first {
-        Ok(Said::Answer(info)) => inside.agent_version = info.version.as_deref().map(label),
-        Ok(Said::Error(text)) => inside.missing("guest agent's version", &sentence(&text)),
+        Ok(said) => {
+            if let Some(interfaces) = inside.part("addresses from inside", Ok(said)) {
+                inside.set_addresses(&interfaces);
+            }
+        }
         Err(error) => {
             inside.not_available.push(format!(
                 "addresses, system and file systems from inside: {}",
@@ -56,16 +59,14 @@ pub(super) async fn of_vm(pve: &Reader, call: &Call, guest: &GuestRef) -> Inside
         }
     }
     let pve = pve.until(call.part(OTHER_SECONDS));
-    let (interfaces, os, name, file_systems) = join!(
-        pve.get(agent::interfaces(guest)),
+    let (info, os, name, file_systems) = join!(
+        pve.get(agent::info(guest)),
         pve.get(agent::os_info(guest)),
         pve.get(agent::host_name(guest)),
         pve.get(agent::file_systems(guest)),
     );
-    let interfaces = inside.part("addresses from inside", interfaces);
-    if let Some(interfaces) = interfaces {
-        inside.set_addresses(&interfaces);
-    }
+    let info = inside.part("guest agent's version", info);
+    inside.agent_version = info.and_then(|info| info.version).map(|version| label(&version));
     inside.os = inside.part("operating system", os).and_then(|os| {
         let both = os.name.as_deref().zip(os.version.as_deref());
         let named = both.map(|(name, version)| format!("{name} {version}"));
@@ -151,7 +152,7 @@ impl Inside {
             table.push([
                 interface.name.as_deref().map(label).into(),
                 mac.map(label).into(),
-                Some(label(&addresses.join(", "))).filter(|text| !text.is_empty()).into(),
+                Some(sentence(&addresses.join(", "))).filter(|text| !text.is_empty()).into(),
             ]);
         }
         if n_others > 0 {

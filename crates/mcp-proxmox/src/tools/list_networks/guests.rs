@@ -70,7 +70,7 @@ fn tagged(bridge: &str) -> (&str, Option<u64>) {
 /// What the configurations of some guests on these nodes say, where the bridges could not be read.
 pub(super) async fn of_configs(
     pve: &Reader,
-    nodes: &[&NodeName],
+    nodes: &[NodeName],
     why: &Error,
     notes: &mut Vec<String>,
 ) -> Vec<Plugged> {
@@ -90,7 +90,9 @@ pub(super) async fn of_configs(
     let is_up = |guest: &Listed| guest.status.as_deref() == Some("running");
     let mut guests: Vec<Listed> = listed
         .into_iter()
-        .filter(|guest| is_up(guest) && guest.node.as_ref().is_some_and(|node| nodes.contains(&node)))
+        .filter(|guest| {
+            is_up(guest) && guest.node.as_ref().is_some_and(|node| nodes.contains(node))
+        })
         .collect();
     guests.sort_by_key(|guest| guest.vmid);
     let n_all = guests.len();
@@ -192,9 +194,10 @@ mod tests {
             kind: pve_client::Kind::Qemu,
             vmid: 100u32.try_into().unwrap(),
         };
-        let config = [("net1", "virtio=BC:24:11:00:00:01,bridge=vmbr1,tag=30"), ("netx", "bridge=no")]
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .into();
+        let config =
+            [("net1", "virtio=BC:24:11:00:00:01,bridge=vmbr1,tag=30"), ("netx", "bridge=no")]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into();
         let plugged = of_config(&guest, &config);
         assert_eq!((plugged.len(), plugged[0].tag), (1, Some(30)));
         assert_eq!(plugged[0].bridge, "vmbr1");

@@ -10,8 +10,10 @@ use crate::answer::{Cell, clean::label};
 /// An interface.
 pub(super) fn row(node: &NodeName, iface: &Iface) -> [Cell; 9] {
     let address = |cidr: &Option<String>, bare: &Option<String>, method: &Option<String>| {
-        let automatic =
-            method.as_deref().filter(|method| matches!(*method, "dhcp" | "auto")).map(str::to_owned);
+        let automatic = method
+            .as_deref()
+            .filter(|method| matches!(*method, "dhcp" | "auto"))
+            .map(str::to_owned);
         cidr.clone().or_else(|| bare.clone()).or(automatic)
     };
     let addresses = [

@@ -6,6 +6,7 @@ use crate::{
     answer::Answer,
     cluster::{Guest, Inside, Kind},
     endpoints::{Call, Needs, Route, Run, guest_current::find},
+    figures::{self, GuestFigures},
     json::{Json, List, Object},
 };
 
@@ -79,7 +80,10 @@ const COMMANDS: [(&str, bool); 43] = [
     ("guest-sync-delimited", true),
 ];
 
-fn agent(call: &Call<'_>, put: fn(&mut Object<'_>, &Inside)) -> Answer {
+/// Writes an answer of the agent, which may need what the guest uses.
+type Put = fn(&mut Object<'_>, &Inside, &GuestFigures);
+
+fn agent(call: &Call<'_>, put: Put) -> Answer {
     let guest = match find(call.world, call.value("node"), Kind::Qemu, call.value("vmid")) {
         Ok(guest) => guest,
         Err(answer) => return answer,
@@ -92,12 +96,15 @@ fn agent(call: &Call<'_>, put: fn(&mut Object<'_>, &Inside)) -> Answer {
         return Answer::error(500, &format!("VM {} is not running", guest.vmid));
     }
     match &guest.details.inside {
-        Some(inside) => Answer::json(Json::data_object(|data| put(data, inside))),
+        Some(inside) => {
+            let figures = figures::of_guest(guest, call.world.elapsed());
+            Answer::json(Json::data_object(|data| put(data, inside, &figures)))
+        }
         None => Answer::error(500, "QEMU guest agent is not running"),
     }
 }
 
-fn put_info(data: &mut Object<'_>, inside: &Inside) {
+fn put_info(data: &mut Object<'_>, inside: &Inside, _: &GuestFigures) {
     data.object("result", |result| {
         result.text("version", &inside.agent);
         result.list("supported_commands", |list| {
@@ -112,7 +119,7 @@ fn put_info(data: &mut Object<'_>, inside: &Inside) {
     });
 }
 
-fn put_os(data: &mut Object<'_>, inside: &Inside) {
+fn put_os(data: &mut Object<'_>, inside: &Inside, _: &GuestFigures) {
     data.object("result", |result| {
         for (key, value) in &inside.os {
             result.text(key, value);
@@ -120,11 +127,11 @@ fn put_os(data: &mut Object<'_>, inside: &Inside) {
     });
 }
 
-fn put_host_name(data: &mut Object<'_>, inside: &Inside) {
+fn put_host_name(data: &mut Object<'_>, inside: &Inside, _: &GuestFigures) {
     data.object("result", |result| result.text("host-name", &inside.hostname));
 }
 
-fn put_file_systems(data: &mut Object<'_>, inside: &Inside) {
+fn put_file_systems(data: &mut Object<'_>, inside: &Inside, _: &GuestFigures) {
     data.list("result", |list| {
         for file_system in &inside.file_systems {
             list.object(|row| {
@@ -139,9 +146,9 @@ fn put_file_systems(data: &mut Object<'_>, inside: &Inside) {
     });
 }
 
-fn put_interfaces(data: &mut Object<'_>, inside: &Inside) {
+fn put_interfaces(data: &mut Object<'_>, inside: &Inside, figures: &GuestFigures) {
     data.list("result", |list| {
-        for (name, mac, addresses) in interfaces(&inside.interfaces) {
+        for (nth, (name, mac, addresses)) in interfaces(&inside.interfaces).into_iter().enumerate() {
             list.object(|row| {
                 row.text("name", &name);
                 row.text("hardware-address", &mac);
@@ -156,10 +163,13 @@ fn put_interfaces(data: &mut Object<'_>, inside: &Inside) {
                     }
                 });
                 row.object("statistics", |row| {
-                    for way in ["rx", "tx"] {
-                        for what in ["bytes", "packets", "errs", "dropped"] {
-                            row.number(&format!("{way}-{what}"), 0);
-                        }
+                    for (way, bytes) in [("rx", figures.received), ("tx", figures.sent)] {
+                        // The first one after the loopback has all the traffic of the guest.
+                        let bytes = if nth == 1 { bytes } else { 0 };
+                        row.number(&format!("{way}-bytes"), bytes);
+                        row.number(&format!("{way}-packets"), bytes / 900);
+                        row.number(&format!("{way}-errs"), 0);
+                        row.number(&format!("{way}-dropped"), 0);
                     }
                 });
             });

@@ -24,6 +24,7 @@ use crate::{
 pub const ALL: &[Entry] = &[
     entry::<tools::list_vms::ListVms>(),
     entry::<tools::get_vm_status::GetVmStatus>(),
+    entry::<tools::get_vm_details::GetVmDetails>(),
     entry::<tools::list_nodes::ListNodes>(),
     entry::<tools::get_node_status::GetNodeStatus>(),
     entry::<tools::list_storage::ListStorage>(),
@@ -31,6 +32,8 @@ pub const ALL: &[Entry] = &[
     entry::<tools::get_metrics::GetMetrics>(),
     entry::<tools::get_metrics_chart::GetMetricsChart>(),
     entry::<tools::get_access::GetAccess>(),
+    entry::<tools::list_networks::ListNetworks>(),
+    entry::<tools::get_network_stats::GetNetworkStats>(),
 ];
 
 /// One tool. Everything that defines it is in its implementation of this trait.

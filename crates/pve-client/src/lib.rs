@@ -32,6 +32,8 @@ pub mod access;
 pub mod cluster;
 pub mod guest;
 pub mod ids;
+pub mod ip_statistics;
+pub mod network;
 pub mod node;
 pub mod rrd;
 pub mod storage;

@@ -6,18 +6,23 @@
 //! not move answers the same for ever.
 
 mod demo;
+mod details;
 mod generated;
 mod guest;
 mod lab;
+mod network;
 mod node;
 mod storage;
 mod task;
 mod volume;
 
 pub use demo::{DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
+pub use details::{Details, FileSystem, Inside, Snapshot};
 pub use generated::{GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET};
 pub use guest::{Guest, Kind, Nic, State, Usage};
 pub use lab::{LAB_SECRET, LAB_TOKENS};
+pub(crate) use network::Port;
+pub use network::{Interface, Zone};
 pub use node::{Node, Service, Subscription, Update};
 pub use storage::Storage;
 pub use task::Task;
@@ -48,6 +53,8 @@ pub struct Cluster {
     pub acl: Vec<Grant>,
     /// Tasks, finished and running.
     pub tasks: Vec<Task>,
+    /// The zones of its software-defined network.
+    pub zones: Vec<Zone>,
     /// Whether the cluster has quorum.
     pub quorate: bool,
     /// What version of PVE it runs.

@@ -52,6 +52,7 @@ pub use cluster::{
     GENERATED_TOKEN_SECRET, Guest, Kind, LAB_SECRET, LAB_TOKENS, Nic, Node, Service, State,
     Storage, Subscription, Task, Token, Update, Usage, User, Version, Volume,
 };
+pub use cluster::{Details, FileSystem, Inside, Interface, Snapshot, Zone};
 pub use options::Options;
 pub use permission::{Grant, Privileges, Role};
 #[cfg(any(test, feature = "recordings"))]

@@ -4,9 +4,12 @@
 pub mod get_access;
 pub mod get_metrics;
 pub mod get_metrics_chart;
+pub mod get_network_stats;
 pub mod get_node_status;
 pub mod get_storage_status;
+pub mod get_vm_details;
 pub mod get_vm_status;
+pub mod list_networks;
 pub mod list_nodes;
 pub mod list_storage;
 pub mod list_vms;

@@ -1,5 +1,7 @@
 //! A guest: a VM or a container, what it is doing, and what it uses.
 
+use super::details::Details;
+
 /// A VM or a container.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone)]
@@ -52,6 +54,8 @@ pub struct Guest {
     pub nics: Vec<Nic>,
     /// Whether a start fails, and the text that it then fails with.
     pub start_fails: Option<String>,
+    /// Its configuration beyond that, its snapshots, and what is inside.
+    pub details: Details,
 }
 
 /// What a guest uses.
@@ -187,6 +191,7 @@ impl Guest {
                 mac: format!("BC:24:11:{a:02X}:{b:02X}:{c:02X}"),
             }],
             start_fails: None,
+            details: Details::default(),
         }
     }
 }

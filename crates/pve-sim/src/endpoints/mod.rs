@@ -14,14 +14,20 @@ mod apt;
 mod certificates;
 mod cluster_status;
 mod guest;
+mod guest_agent;
+mod guest_config;
 mod guest_current;
 mod guest_lists;
 mod ha;
+mod netstat;
+mod network;
 mod node_status;
 mod nodes;
 mod parameters;
+mod report;
 mod resources;
 mod rrddata;
+mod sdn;
 mod services;
 mod start;
 mod storage;
@@ -39,18 +45,24 @@ use crate::{
 use parameters::{Parameter, Values};
 
 /// All groups of endpoints. Their order does not matter, since no two rows fit the same request.
-const GROUPS: [&[Route]; 17] = [
+const GROUPS: &[&[Route]] = &[
     access::ROUTES,
     apt::ROUTES,
     certificates::ROUTES,
     cluster_status::ROUTES,
+    guest_agent::ROUTES,
+    guest_config::ROUTES,
     guest_current::ROUTES,
     guest_lists::ROUTES,
     ha::ROUTES,
+    netstat::ROUTES,
+    network::ROUTES,
     node_status::ROUTES,
     nodes::ROUTES,
+    report::ROUTES,
     resources::ROUTES,
     rrddata::ROUTES,
+    sdn::ROUTES,
     services::ROUTES,
     start::ROUTES,
     storage::ROUTES,
@@ -240,8 +252,12 @@ fn is_node_name(name: &str) -> bool {
     name.chars().all(inner) && !name.starts_with('-') && !name.ends_with('-')
 }
 
-/// Whether the token holds this privilege; a guest's pool counts as well.
-fn holds(world: &World, rights: &Rights<'_>, path: &str, privilege: &str) -> bool {
+/// Whether the token holds one of these privileges (`|` between them); a guest's pool counts as well.
+fn holds(world: &World, rights: &Rights<'_>, path: &str, privileges: &str) -> bool {
+    privileges.split('|').any(|privilege| holds_one(world, rights, path, privilege))
+}
+
+fn holds_one(world: &World, rights: &Rights<'_>, path: &str, privilege: &str) -> bool {
     let guest = path.strip_prefix("/vms/").and_then(|vmid| vmid.parse().ok());
     match guest.and_then(|vmid| world.cluster.guest(vmid)) {
         Some(guest) => rights.has_on_guest(guest.vmid, guest.pool.as_deref(), privilege),

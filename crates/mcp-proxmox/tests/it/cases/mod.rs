@@ -45,11 +45,6 @@ const NOT_APPLICABLE: &[(&str, &str)] = &[
 
 /// Cases that a tool will meet which does not exist yet, and which tool that is.
 const LATER: &[(&str, &str)] = &[
-    ("Q082", "get_vm_details"),
-    ("Q083", "get_vm_details"),
-    ("Q100", "list_networks"),
-    ("Q102", "list_networks"),
-    ("Q103", "list_networks"),
     ("Q104", "get_task"),
     ("Q105", "get_task"),
     ("Q107", "list_tasks"),
@@ -74,7 +69,6 @@ const LATER: &[(&str, &str)] = &[
     ("Q137", "stop_vm"),
     ("Q139", "reboot_vm"),
     ("Q141", "start_vm"),
-    ("Q155", "get_vm_details"),
 ];
 
 #[test]

@@ -26,6 +26,8 @@ pub const ALL: &[Entry] = &[
     entry::<tools::get_vm_status::GetVmStatus>(),
     entry::<tools::list_nodes::ListNodes>(),
     entry::<tools::get_node_status::GetNodeStatus>(),
+    entry::<tools::get_vm_console::GetVmConsole>(),
+    entry::<tools::get_vm_screenshot::GetVmScreenshot>(),
 ];
 
 /// One tool. Everything that defines it is in its implementation of this trait.

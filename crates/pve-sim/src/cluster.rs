@@ -5,6 +5,7 @@
 //! started; how they move from then on is decided in [`crate::figures`], so that a world that does
 //! not move answers the same for ever.
 
+mod console;
 mod demo;
 mod generated;
 mod guest;
@@ -13,6 +14,7 @@ mod node;
 mod storage;
 mod task;
 
+pub use console::{Screen, Terminal, TerminalFault};
 pub use demo::{DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
 pub use generated::{GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET};
 pub use guest::{Guest, Kind, Nic, State, Usage};

@@ -1,7 +1,10 @@
 //! The tools, one file each. To add one: its file, a line here, a line in [`catalog`](crate::catalog),
 //! and its test file; the tests say what else is missing.
 
+mod console;
 pub mod get_node_status;
+pub mod get_vm_console;
+pub mod get_vm_screenshot;
 pub mod get_vm_status;
 pub mod list_nodes;
 pub mod list_vms;

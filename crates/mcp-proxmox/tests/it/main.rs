@@ -9,11 +9,13 @@
     reason = "a failed step fails the test; the allowances of clippy.toml do not cover functions beside tests"
 )]
 
-mod cases;
 mod bad_tools;
+mod cases;
 mod catalog;
 mod command_line;
 mod get_node_status;
+mod get_vm_console;
+mod get_vm_screenshot;
 mod get_vm_status;
 mod list_nodes;
 mod list_vms;

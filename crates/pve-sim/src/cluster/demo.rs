@@ -1,5 +1,7 @@
 //! The cluster that `--demo` shows: a small company's, with some life and some trouble in it.
 
+mod consoles;
+
 use crate::{
     cluster::{Cluster, Guest, Node, State, Storage, Subscription, Task, Update},
     date,
@@ -61,6 +63,7 @@ impl Cluster {
                 guest.ha = Some("started".to_owned());
             }
         }
+        consoles::give(&mut demo);
         demo.storages = storages();
         demo.tasks = tasks(date::unix_now());
         demo.token(DEMO_TOKEN_ID, DEMO_TOKEN_SECRET)

@@ -1,5 +1,7 @@
 //! A guest: a VM or a container, what it is doing, and what it uses.
 
+use crate::cluster::{Screen, Terminal};
+
 /// A VM or a container.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone)]
@@ -52,6 +54,10 @@ pub struct Guest {
     pub nics: Vec<Nic>,
     /// Whether a start fails, and the text that it then fails with.
     pub start_fails: Option<String>,
+    /// Its text terminal: of a VM only with [`Guest::serial`].
+    pub terminal: Terminal,
+    /// Its screen; a container's is drawn by vncterm.
+    pub screen: Screen,
 }
 
 /// What a guest uses.
@@ -187,6 +193,8 @@ impl Guest {
                 mac: format!("BC:24:11:{a:02X}:{b:02X}:{c:02X}"),
             }],
             start_fails: None,
+            terminal: Terminal::default(),
+            screen: Screen::default(),
         }
     }
 }

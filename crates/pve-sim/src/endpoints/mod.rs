@@ -13,6 +13,7 @@ mod access;
 mod apt;
 mod certificates;
 mod cluster_status;
+mod console;
 mod guest;
 mod guest_current;
 mod guest_lists;
@@ -37,11 +38,12 @@ use crate::{
 use parameters::{Parameter, Values};
 
 /// All groups of endpoints. Their order does not matter, since no two rows fit the same request.
-const GROUPS: [&[Route]; 15] = [
+const GROUPS: [&[Route]; 16] = [
     access::ROUTES,
     apt::ROUTES,
     certificates::ROUTES,
     cluster_status::ROUTES,
+    console::ROUTES,
     guest_current::ROUTES,
     guest_lists::ROUTES,
     ha::ROUTES,
@@ -189,6 +191,11 @@ fn checked(world: &mut World, token: &str, request: &Request, target: &str) -> A
         };
     }
     answer
+}
+
+/// The decoded parameters in a path's query.
+pub(crate) fn query(target: &str) -> Vec<(String, String)> {
+    parameters::form(target.split_once('?').map_or("", |(_, query)| query))
 }
 
 /// Whether there is an endpoint for this method and path.

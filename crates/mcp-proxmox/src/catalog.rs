@@ -34,6 +34,8 @@ pub const ALL: &[Entry] = &[
     entry::<tools::get_access::GetAccess>(),
     entry::<tools::list_networks::ListNetworks>(),
     entry::<tools::get_network_stats::GetNetworkStats>(),
+    entry::<tools::get_vm_console::GetVmConsole>(),
+    entry::<tools::get_vm_screenshot::GetVmScreenshot>(),
 ];
 
 /// One tool. Everything that defines it is in its implementation of this trait.

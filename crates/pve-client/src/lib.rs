@@ -30,6 +30,7 @@
 
 pub mod access;
 pub mod cluster;
+pub mod console;
 pub mod guest;
 pub mod ids;
 pub mod ip_statistics;
@@ -60,6 +61,7 @@ mod tls_problem;
 mod token;
 mod unsent;
 mod verifier;
+mod websocket;
 
 pub use certificate::{Fingerprint, InvalidFingerprint};
 pub use client::{Operator, Reader};

@@ -5,6 +5,7 @@
 //! started; how they move from then on is decided in [`crate::figures`], so that a world that does
 //! not move answers the same for ever.
 
+mod console;
 mod demo;
 mod details;
 mod generated;
@@ -16,6 +17,7 @@ mod storage;
 mod task;
 mod volume;
 
+pub use console::{Screen, Terminal, TerminalFault};
 pub use demo::{DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
 pub use details::{Details, FileSystem, Inside, Snapshot};
 pub use generated::{GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET};

@@ -1,5 +1,6 @@
 //! The cluster that `--demo` shows: a small company's, with some life and some trouble in it.
 
+mod consoles;
 mod details;
 mod network;
 mod storages;
@@ -67,6 +68,7 @@ impl Cluster {
         demo.storages = storages::of(&demo.guests, date::unix_now());
         details::add(&mut demo, date::unix_now());
         network::add(&mut demo);
+        consoles::give(&mut demo);
         demo.tasks = tasks(date::unix_now());
         demo.token(DEMO_TOKEN_ID, DEMO_TOKEN_SECRET)
             .token(DEMO_AUDITOR_ID, DEMO_TOKEN_SECRET)

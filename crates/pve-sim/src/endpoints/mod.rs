@@ -13,6 +13,7 @@ mod access;
 mod apt;
 mod certificates;
 mod cluster_status;
+mod console;
 mod guest;
 mod guest_agent;
 mod guest_config;
@@ -52,6 +53,7 @@ const GROUPS: &[&[Route]] = &[
     cluster_status::ROUTES,
     guest_agent::ROUTES,
     guest_config::ROUTES,
+    console::ROUTES,
     guest_current::ROUTES,
     guest_lists::ROUTES,
     ha::ROUTES,
@@ -210,6 +212,11 @@ fn checked(world: &mut World, token: &str, request: &Request, target: &str) -> A
         };
     }
     answer
+}
+
+/// The decoded parameters in a path's query.
+pub(crate) fn query(target: &str) -> Vec<(String, String)> {
+    parameters::form(target.split_once('?').map_or("", |(_, query)| query))
 }
 
 /// Whether there is an endpoint for this method and path.

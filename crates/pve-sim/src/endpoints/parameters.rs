@@ -140,7 +140,7 @@ fn boolean(value: &str) -> Option<bool> {
 }
 
 /// Reads `a=1&b=2`; PVE takes `;` for `&` too.
-fn form(text: &str) -> Vec<(String, String)> {
+pub(super) fn form(text: &str) -> Vec<(String, String)> {
     let decode =
         |part: &str| percent_decode_str(&part.replace('+', " ")).decode_utf8_lossy().into_owned();
     let pairs = text.split(['&', ';']).filter(|pair| !pair.is_empty());

@@ -58,7 +58,6 @@ const LATER: &[(&str, &str)] = &[
     ("Q120", "get_system_log"),
     ("Q122", "get_system_log"),
     ("Q123", "get_system_log"),
-    ("Q125", "get_vm_console"),
     ("Q129", "list_tasks"),
     ("Q130", "stop_vm"),
     ("Q131", "start_vm"),

@@ -26,6 +26,10 @@ pub const ALL: &[Entry] = &[
     entry::<tools::get_vm_status::GetVmStatus>(),
     entry::<tools::list_nodes::ListNodes>(),
     entry::<tools::get_node_status::GetNodeStatus>(),
+    entry::<tools::list_tasks::ListTasks>(),
+    entry::<tools::get_task::GetTask>(),
+    entry::<tools::get_system_log::GetSystemLog>(),
+    entry::<tools::search_logs::SearchLogs>(),
 ];
 
 /// One tool. Everything that defines it is in its implementation of this trait.

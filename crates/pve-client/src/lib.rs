@@ -30,11 +30,14 @@
 
 pub mod access;
 pub mod cluster;
+pub mod cluster_log;
 pub mod guest;
 pub mod ids;
+pub mod journal;
 pub mod node;
 pub mod rrd;
 pub mod task;
+pub mod task_log;
 pub mod upid;
 pub mod version;
 
@@ -48,6 +51,7 @@ mod endpoint;
 mod envelope;
 mod error;
 mod form;
+mod log_text;
 mod perl;
 mod refusal;
 mod request;
@@ -64,6 +68,7 @@ pub use envelope::Answer;
 pub use error::{Error, LostWhy, UnreadableWhy};
 pub use guest::{GuestRef, Kind};
 pub use ids::{IfaceName, InvalidId, NodeName, StorageId, VmId};
+pub use log_text::LogText;
 pub use refusal::{Refusal, RefusalKind};
 pub use request::{Get, Method, Post};
 pub use settings::{Host, Settings};

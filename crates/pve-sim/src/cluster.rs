@@ -6,8 +6,10 @@
 //! not move answers the same for ever.
 
 mod demo;
+mod demo_logs;
 mod generated;
 mod guest;
+mod journal;
 mod lab;
 mod node;
 mod storage;
@@ -16,6 +18,7 @@ mod task;
 pub use demo::{DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
 pub use generated::{GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET};
 pub use guest::{Guest, Kind, Nic, State, Usage};
+pub use journal::{ClusterLogEntry, Journal, JournalEntry};
 pub use lab::{LAB_SECRET, LAB_TOKENS};
 pub use node::{Node, Service, Subscription, Update};
 pub use storage::Storage;
@@ -46,6 +49,8 @@ pub struct Cluster {
     pub acl: Vec<Grant>,
     /// Tasks, finished and running.
     pub tasks: Vec<Task>,
+    /// What its daemons wrote down together, the oldest first.
+    pub log: Vec<ClusterLogEntry>,
     /// Whether the cluster has quorum.
     pub quorate: bool,
     /// What version of PVE it runs.

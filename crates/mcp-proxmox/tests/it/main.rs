@@ -9,17 +9,22 @@
     reason = "a failed step fails the test; the allowances of clippy.toml do not cover functions beside tests"
 )]
 
-mod cases;
 mod bad_tools;
+mod cases;
 mod catalog;
 mod command_line;
 mod get_node_status;
+mod get_system_log;
+mod get_task;
 mod get_vm_status;
 mod list_nodes;
+mod list_tasks;
 mod list_vms;
+mod logs;
 mod many_guests;
 mod process;
 mod recorded;
+mod search_logs;
 mod secrets;
 mod support;
 mod tidy;

@@ -1,5 +1,7 @@
 //! A node: the machine, what runs on it, and what it says of itself.
 
+use crate::cluster::Journal;
+
 /// A node of the cluster.
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -54,6 +56,10 @@ pub struct Node {
     pub services: Vec<Service>,
     /// Updates that wait to be installed.
     pub updates: Vec<Update>,
+    /// Its journal.
+    pub journal: Journal,
+    /// How far its clock is set ahead of UTC, in minutes: its time zone.
+    pub utc_offset: i32,
 }
 
 /// A service of a node.
@@ -130,6 +136,8 @@ impl Node {
             boot_mode: "efi".to_owned(),
             services: Service::usual(),
             updates: Vec::new(),
+            journal: Journal::default(),
+            utc_offset: 0,
         }
     }
 

@@ -12,11 +12,13 @@
 mod access;
 mod apt;
 mod certificates;
+mod cluster_log;
 mod cluster_status;
 mod guest;
 mod guest_current;
 mod guest_lists;
 mod ha;
+mod journal;
 mod node_status;
 mod nodes;
 mod parameters;
@@ -24,6 +26,8 @@ mod resources;
 mod services;
 mod start;
 mod subscription;
+mod syslog;
+mod task_log;
 mod tasks;
 mod version;
 
@@ -37,20 +41,24 @@ use crate::{
 use parameters::{Parameter, Values};
 
 /// All groups of endpoints. Their order does not matter, since no two rows fit the same request.
-const GROUPS: [&[Route]; 15] = [
+const GROUPS: [&[Route]; 19] = [
     access::ROUTES,
     apt::ROUTES,
     certificates::ROUTES,
+    cluster_log::ROUTES,
     cluster_status::ROUTES,
     guest_current::ROUTES,
     guest_lists::ROUTES,
     ha::ROUTES,
+    journal::ROUTES,
     node_status::ROUTES,
     nodes::ROUTES,
     resources::ROUTES,
     services::ROUTES,
     start::ROUTES,
     subscription::ROUTES,
+    syslog::ROUTES,
+    task_log::ROUTES,
     tasks::ROUTES,
     version::ROUTES,
 ];

@@ -4,7 +4,10 @@
 //! The shape is: which rows there are (rights decide that), which keys each has, and of which type
 //! each value is. The figures themselves differ, as they did from one recording to the next.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Read as _,
+};
 
 use serde_json::Value;
 
@@ -56,7 +59,16 @@ fn is_simulated(recording: &Recording) -> bool {
     let path = recording.path.split('?').next().unwrap();
     recording.state == RecordedState::Normal
         && !NOT_COMPARED.iter().any(|(name, _)| *name == recording.name)
+        && !is_of_a_task_of_then(recording)
         && (recording.status == 501 || endpoints::is_known(&recording.method, path))
+}
+
+/// Whether it is about a task that the laboratory does not have; it has the one whose log was recorded in
+/// every way.
+fn is_of_a_task_of_then(recording: &Recording) -> bool {
+    recording.status == 200
+        && recording.path.contains("/tasks/UPID:")
+        && !recording.path.contains(":00001C09:")
 }
 
 fn compare(recording: &Recording, got: &Got) -> Vec<String> {
@@ -74,7 +86,7 @@ fn compare(recording: &Recording, got: &Got) -> Vec<String> {
     let simulated: Vec<&str> = got.headers.iter().map(|(name, _)| name.as_str()).collect();
     expect("headers", format!("{recorded:?}"), format!("{simulated:?}"));
     let recorded: Value = serde_json::from_str(&recording.body).unwrap_or_default();
-    let simulated: Value = serde_json::from_slice(&got.body).unwrap_or_default();
+    let simulated: Value = serde_json::from_slice(&plain(&got.body)).unwrap_or_default();
     if recording.status >= 400 {
         // The text of an error is the same to the letter, the order of keys is not.
         if recorded != simulated {
@@ -84,6 +96,15 @@ fn compare(recording: &Recording, got: &Got) -> Vec<String> {
         shapes(".", &recorded, &simulated, &mut differences);
     }
     differences
+}
+
+/// A body as it was before it was compressed.
+fn plain(body: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    match flate2::read::GzDecoder::new(body).read_to_end(&mut plain) {
+        Ok(_) => plain,
+        Err(_) => body.to_owned(),
+    }
 }
 
 /// Notes every place where two values differ in shape.
@@ -150,6 +171,10 @@ fn by_identity(rows: &[Value], is_tasks: bool) -> BTreeMap<String, &Value> {
                 row.get("endtime").is_some(),
                 row.get("tokenid").is_some()
             );
+        }
+        // Entries of a log are others at each recording.
+        if row.get("uid").is_some() {
+            return nth.to_string();
         }
         // Values such as load averages are told apart by their place.
         let keys = ["id", "vmid", "service", "filename", "subdir", "name", "node", "n"];

@@ -67,13 +67,14 @@ async fn dispatch(matches: &ArgMatches) -> ExitCode {
 struct World {
     config: Config,
     #[cfg(feature = "demo")]
-    _demo: Option<pve_sim::Sim>,
+    #[expect(dead_code, reason = "the demo cluster lives as long as this holds it")]
+    demo: Option<pve_sim::Sim>,
 }
 
 impl World {
     async fn open(matches: &ArgMatches) -> Result<Self, String> {
         #[cfg(feature = "demo")]
-        let (config, _demo) = if matches.get_flag("demo") {
+        let (config, demo) = if matches.get_flag("demo") {
             let demo = demo::start().await?;
             (demo::config(&demo, &written(matches)), Some(demo))
         } else {
@@ -89,7 +90,7 @@ impl World {
         Ok(Self {
             config,
             #[cfg(feature = "demo")]
-            _demo,
+            demo,
         })
     }
 

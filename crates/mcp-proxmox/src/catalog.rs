@@ -36,6 +36,10 @@ pub const ALL: &[Entry] = &[
     entry::<tools::get_network_stats::GetNetworkStats>(),
     entry::<tools::get_vm_console::GetVmConsole>(),
     entry::<tools::get_vm_screenshot::GetVmScreenshot>(),
+    entry::<tools::list_tasks::ListTasks>(),
+    entry::<tools::get_task::GetTask>(),
+    entry::<tools::get_system_log::GetSystemLog>(),
+    entry::<tools::search_logs::SearchLogs>(),
 ];
 
 /// One tool. Everything that defines it is in its implementation of this trait.

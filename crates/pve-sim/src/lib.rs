@@ -49,10 +49,10 @@ mod tests;
 mod tls;
 
 pub use cluster::{
-    Cluster, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, GENERATED_TOKEN_ID,
-    GENERATED_TOKEN_SECRET, Guest, Kind, LAB_SECRET, LAB_TOKENS, Nic, Node, Screen, Service, State,
-    Storage, Subscription, Task, Terminal, TerminalFault, Token, Update, Usage, User, Version,
-    Volume,
+    Cluster, ClusterLogEntry, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET,
+    GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET, Guest, Journal, JournalEntry, Kind, LAB_SECRET,
+    LAB_TOKENS, Nic, Node, Screen, Service, State, Storage, Subscription, Task, Terminal,
+    TerminalFault, Token, Update, Usage, User, Version, Volume,
 };
 pub use cluster::{Details, FileSystem, Inside, Interface, Snapshot, Zone};
 pub use options::Options;

@@ -5,7 +5,10 @@
 //! answer by answer.
 
 use crate::{
-    cluster::{Cluster, Guest, Inside, Node, Service, Storage, Task, User, Volume},
+    cluster::{
+        Cluster, ClusterLogEntry, Guest, Inside, Journal, JournalEntry, Node, Service, Storage,
+        Task, User, Volume,
+    },
     permission::Role,
 };
 
@@ -45,6 +48,10 @@ impl Cluster {
         lab.storages = storages();
         lab.pools = vec!["prod".to_owned()];
         lab.tasks = tasks();
+        lab.log = cluster_log();
+        if let Some(node) = lab.node_mut("pve1") {
+            node.journal = journal();
+        }
         let user = |id: &str, groups: &[&str], enabled| User {
             id: id.to_owned(),
             groups: groups.iter().map(|group| (*group).to_owned()).collect(),
@@ -326,5 +333,49 @@ fn tasks() -> Vec<Task> {
             Task::ended("pve1", "vncproxy", vmid, "ops@pve!rw", (now, now), "").still_running(),
         );
     }
+    // The one whose status and log were recorded.
+    let mut warned = Task::ended(
+        "pve1",
+        "vzreboot",
+        "201",
+        "ops@pve!rw",
+        (1_796_020_065, 1_796_020_068),
+        "WARNINGS: 1",
+    );
+    (warned.pid, warned.pstart) = (0x1C09, 0x000B_F48D);
+    tasks.push(warned.with_log(&[
+        "WARN: Systemd 257 detected. You may need to enable nesting.",
+        "TASK WARNINGS: 1",
+    ]));
     tasks
+}
+
+/// The journal up to the entry that was the last when it was recorded, number `1a0d`.
+fn journal() -> Journal {
+    let lines = [
+        ("pvestatd", "storage 'nas' is not online"),
+        ("pvedaemon", "storage 'nas' is not online"),
+        ("pveproxy", "worker 6719 started"),
+        ("systemd", "systemd-timedated.service: Deactivated successfully."),
+    ];
+    let entries = (0..50u64).zip(lines.into_iter().cycle()).map(|(nth, (identifier, text))| {
+        // The last fifteen are from `1796019977` on.
+        let seconds = 1_796_019_977 + 15 + nth - 50;
+        JournalEntry::new(seconds * 1_000_000 + 47_031, identifier, 6, text)
+    });
+    Journal { filler: 0x1A0D - 49, entries: entries.collect() }
+}
+
+/// Fifty entries, all of which the recorded operator may see.
+fn cluster_log() -> Vec<ClusterLogEntry> {
+    let entry = |nth: u64| ClusterLogEntry {
+        time: 1_796_019_778 + nth,
+        node: "pve1".to_owned(),
+        user: "root@pam!lab".to_owned(),
+        tag: "pvedaemon".to_owned(),
+        priority: 6,
+        message: "starting task UPID:pve1:000018A0:000B97BD:6B0D1674:vncproxy:107:root@pam!lab:"
+            .to_owned(),
+    };
+    (0..50).map(entry).collect()
 }

@@ -1,6 +1,7 @@
 //! A node: the machine, what runs on it, and what it says of itself.
 
 use super::network::Interface;
+use crate::cluster::Journal;
 
 /// A node of the cluster.
 #[derive(Debug, Clone)]
@@ -60,6 +61,10 @@ pub struct Node {
     pub interfaces: Vec<Interface>,
     /// What was changed in its network and is not applied, as a diff.
     pub network_changes: Option<String>,
+    /// Its journal.
+    pub journal: Journal,
+    /// How far its clock is set ahead of UTC, in minutes: its time zone.
+    pub utc_offset: i32,
 }
 
 /// A service of a node.
@@ -138,6 +143,8 @@ impl Node {
             updates: Vec::new(),
             interfaces: Vec::new(),
             network_changes: None,
+            journal: Journal::default(),
+            utc_offset: 0,
         }
     }
 

@@ -12,6 +12,7 @@
 mod access;
 mod apt;
 mod certificates;
+mod cluster_log;
 mod cluster_status;
 mod console;
 mod guest;
@@ -20,6 +21,7 @@ mod guest_config;
 mod guest_current;
 mod guest_lists;
 mod ha;
+mod journal;
 mod netstat;
 mod network;
 mod node_status;
@@ -33,6 +35,8 @@ mod services;
 mod start;
 mod storage;
 mod subscription;
+mod syslog;
+mod task_log;
 mod tasks;
 mod version;
 
@@ -50,6 +54,7 @@ const GROUPS: &[&[Route]] = &[
     access::ROUTES,
     apt::ROUTES,
     certificates::ROUTES,
+    cluster_log::ROUTES,
     cluster_status::ROUTES,
     guest_agent::ROUTES,
     guest_config::ROUTES,
@@ -59,6 +64,7 @@ const GROUPS: &[&[Route]] = &[
     ha::ROUTES,
     netstat::ROUTES,
     network::ROUTES,
+    journal::ROUTES,
     node_status::ROUTES,
     nodes::ROUTES,
     report::ROUTES,
@@ -69,6 +75,8 @@ const GROUPS: &[&[Route]] = &[
     start::ROUTES,
     storage::ROUTES,
     subscription::ROUTES,
+    syslog::ROUTES,
+    task_log::ROUTES,
     tasks::ROUTES,
     version::ROUTES,
 ];

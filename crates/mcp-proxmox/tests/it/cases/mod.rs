@@ -45,20 +45,6 @@ const NOT_APPLICABLE: &[(&str, &str)] = &[
 
 /// Cases that a tool will meet which does not exist yet, and which tool that is.
 const LATER: &[(&str, &str)] = &[
-    ("Q104", "get_task"),
-    ("Q105", "get_task"),
-    ("Q107", "list_tasks"),
-    ("Q110", "get_task"),
-    ("Q111", "get_task"),
-    ("Q113", "get_task"),
-    ("Q114", "list_tasks"),
-    ("Q115", "list_tasks"),
-    ("Q118", "get_system_log"),
-    ("Q119", "get_system_log"),
-    ("Q120", "get_system_log"),
-    ("Q122", "get_system_log"),
-    ("Q123", "get_system_log"),
-    ("Q129", "list_tasks"),
     ("Q130", "stop_vm"),
     ("Q131", "start_vm"),
     ("Q132", "reboot_vm"),

@@ -70,31 +70,31 @@ impl Scale {
             .take_while(move |value| *value <= self.most + self.step * 1e-6)
     }
 
-    /// How a figure is written beside it: without digits that say nothing.
+    /// How a figure is written beside it: all in one unit, with the digits that tell them apart.
     pub(super) fn label(&self, value: f64) -> String {
-        let is_whole = |step: f64| (step - step.round()).abs() < 1e-9;
-        let digits = |step: f64| match (is_whole(step), is_whole(step * 10.0)) {
-            (true, _) => 0,
-            (false, true) => 1,
-            (false, false) => 2,
+        let (size, unit) = match self.unit {
+            Unit::Percent => (1.0, "%"),
+            Unit::Number => (1.0, ""),
+            Unit::Bytes | Unit::BytesPerSecond => binary(self.most.max(-self.least)),
         };
-        match self.unit {
-            Unit::Percent => format!("{value:.*}%", digits(self.step)),
-            Unit::Number => format!("{value:.*}", digits(self.step)),
-            Unit::Bytes | Unit::BytesPerSecond => {
-                let shown = self.unit.show(value);
-                if is_whole_in_its_unit(value) { shown.replacen(".0 ", " ", 1) } else { shown }
-            }
-        }
+        let second = if self.unit == Unit::BytesPerSecond { "/s" } else { "" };
+        format!("{:.*}{unit}{second}", digits(self.step / size), value / size)
     }
 }
 
-fn is_whole_in_its_unit(value: f64) -> bool {
-    let mut scaled = value.abs();
-    while scaled >= 1024.0 {
-        scaled /= 1024.0;
-    }
-    (scaled - scaled.round()).abs() < 1e-6
+/// The largest unit of which there is at least one.
+fn binary(most: f64) -> (f64, &'static str) {
+    let units = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"];
+    let sizes = std::iter::successors(Some(1.0_f64), |size| Some(size * 1024.0));
+    let fitting = sizes.zip(units).take_while(|(size, _)| *size <= most.max(1.0));
+    fitting.last().unwrap_or((1.0, " B"))
+}
+
+/// How many digits after the point tell figures apart that differ by this.
+fn digits(step: f64) -> usize {
+    let is_whole = |step: f64| (step - step.round()).abs() < 1e-6;
+    let scales = [1.0, 10.0, 100.0];
+    scales.iter().position(|scale| is_whole(step * scale)).unwrap_or(3)
 }
 
 /// Below this a scale does not go, so that noise around zero does not look like a load.
@@ -157,11 +157,11 @@ mod tests {
         assert_eq!(scale(&[0.3], Unit::Number, None, false), ["0.0", "0.1", "0.2", "0.3"]);
         assert_eq!(
             scale(&[26.0 * GIB], Unit::Bytes, Some(32.0 * GIB), false),
-            ["0 B", "8 GiB", "16 GiB", "24 GiB", "32 GiB"]
+            ["0 GiB", "8 GiB", "16 GiB", "24 GiB", "32 GiB"]
         );
         assert_eq!(
             scale(&[1_500_000.0], Unit::BytesPerSecond, None, false),
-            ["0 B/s", "512 KiB/s", "1 MiB/s", "1.5 MiB/s"]
+            ["0.0 MiB/s", "0.5 MiB/s", "1.0 MiB/s", "1.5 MiB/s"]
         );
         assert_eq!(
             scale(&[0.0], Unit::Percent, None, false),
@@ -173,5 +173,10 @@ mod tests {
     fn an_enlarged_scale_begins_near_the_smallest_figure() {
         let labels = scale(&[1000.0, 1010.0], Unit::Number, None, true);
         assert_eq!(labels.first().map(String::as_str), Some("1000.0"), "{labels:?}");
+        const TIB: f64 = 1_099_511_627_776.0;
+        let mut labels = scale(&[11.26 * TIB, 11.39 * TIB], Unit::Bytes, None, true);
+        let n_labels = labels.len();
+        labels.dedup();
+        assert!(n_labels > 2 && labels.len() == n_labels, "{labels:?}");
     }
 }

@@ -105,7 +105,7 @@ mod tests {
         (1..).zip(values).map(sample).collect()
     }
 
-    fn chart<'a>(samples: &'a [Sample], n_panels: usize) -> Chart<'a> {
+    fn chart(samples: &[Sample], n_panels: usize) -> Chart<'_> {
         let panel = || Panel {
             title: "CPU",
             unit: Unit::Percent,

@@ -62,11 +62,6 @@ pub(super) fn draw(
     for (begin, end) in gaps(&panel.lines, (from, to)) {
         let (x, width) = (frame.x(begin), frame.x(end) - frame.x(begin));
         canvas.fill(x, frame.bottom - HEIGHT, width, HEIGHT, GAP);
-        if width > 70.0 {
-            let (label, middle) = ("no data", x + width / 2.0);
-            let half = canvas.width(label, SMALL) / 2.0;
-            canvas.text(label, middle - half, frame.bottom - HEIGHT / 2.0, SMALL, AXIS);
-        }
     }
     for tick in ticks {
         let x = frame.x(tick.time).round() + 0.5;
@@ -77,6 +72,9 @@ pub(super) fn draw(
         canvas.line(&[(left, y), (right, y)], 1.0, GRID);
         canvas.text_right(&frame.scale.label(value), left - 8.0, y + 4.0, SMALL, PALE_INK);
     }
+    for (begin, end) in gaps(&panel.lines, (from, to)) {
+        gap_label(canvas, &frame, (begin, end));
+    }
     for (line, colour) in panel.lines.iter().zip(LINES) {
         for run in runs(line.peaks) {
             let points = frame.points(run);
@@ -84,11 +82,11 @@ pub(super) fn draw(
         }
         for run in runs(line.samples) {
             let points = frame.points(run);
-            if panel.lines.len() == 1 {
+            if panel.lines.len() == 1 && !panel.is_enlarged {
                 canvas.area(&points, frame.bottom, colour.with_alpha(0x20));
             }
             // Noise in a thick line would be a block.
-            let width = if line.samples.len() > 400 { 1.1 } else { 1.8 };
+            let width = if is_dense(&points) { 1.1 } else { 1.8 };
             canvas.line(&points, width, colour);
         }
     }
@@ -98,6 +96,24 @@ pub(super) fn draw(
     }
     canvas.line(&[(left, frame.bottom + 0.5), (right, frame.bottom + 0.5)], 1.0, AXIS);
     legend(canvas, panel, top);
+}
+
+/// Whether there is more than a point in two pixels.
+fn is_dense(points: &[(f64, f64)]) -> bool {
+    #[expect(clippy::cast_precision_loss, reason = "some thousand points")]
+    let n_points = points.len() as f64;
+    let reach = points.first().zip(points.last()).map_or(0.0, |(first, last)| last.0 - first.0);
+    n_points > reach / 2.0
+}
+
+fn gap_label(canvas: &mut Canvas, frame: &Frame, (begin, end): (i64, i64)) {
+    let (left, right) = (frame.x(begin), frame.x(end));
+    let (label, width) = ("no data", canvas.width("no data", SMALL));
+    if right - left > width + 24.0 {
+        let (x, y) = ((left + right - width) / 2.0, frame.bottom - HEIGHT / 2.0);
+        canvas.fill(x - 4.0, y - 11.0, width + 8.0, 16.0, GAP);
+        canvas.text(label, x, y, SMALL, AXIS);
+    }
 }
 
 /// The title on the left, the names of the lines on the right.

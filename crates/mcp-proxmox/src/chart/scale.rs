@@ -40,7 +40,7 @@ impl Scale {
         if panel.unit == Unit::Percent && !panel.is_enlarged && most > 60.0 {
             most = most.max(100.0);
         }
-        let step = step((most - least) / TICKS, panel.unit);
+        let step = step((most - least) / TICKS, panel.unit, most);
         let least = (least / step + 1e-6).floor() * step;
         let is_fixed = panel.limit.is_some_and(|limit| limit >= most * 0.999) && !panel.is_enlarged;
         // A limit is the upper edge, with a little room for its line.
@@ -70,31 +70,31 @@ impl Scale {
             .take_while(move |value| *value <= self.most + self.step * 1e-6)
     }
 
-    /// How a figure is written beside it: without digits that say nothing.
+    /// How a figure is written beside it: all in one unit, with the digits that tell them apart.
     pub(super) fn label(&self, value: f64) -> String {
-        let is_whole = |step: f64| (step - step.round()).abs() < 1e-9;
-        let digits = |step: f64| match (is_whole(step), is_whole(step * 10.0)) {
-            (true, _) => 0,
-            (false, true) => 1,
-            (false, false) => 2,
+        let (size, unit) = match self.unit {
+            Unit::Percent => (1.0, "%"),
+            Unit::Number => (1.0, ""),
+            Unit::Bytes | Unit::BytesPerSecond => binary(self.most.max(-self.least)),
         };
-        match self.unit {
-            Unit::Percent => format!("{value:.*}%", digits(self.step)),
-            Unit::Number => format!("{value:.*}", digits(self.step)),
-            Unit::Bytes | Unit::BytesPerSecond => {
-                let shown = self.unit.show(value);
-                if is_whole_in_its_unit(value) { shown.replacen(".0 ", " ", 1) } else { shown }
-            }
-        }
+        let second = if self.unit == Unit::BytesPerSecond { "/s" } else { "" };
+        format!("{:.*}{unit}{second}", digits(self.step / size), value / size)
     }
 }
 
-fn is_whole_in_its_unit(value: f64) -> bool {
-    let mut scaled = value.abs();
-    while scaled >= 1024.0 {
-        scaled /= 1024.0;
-    }
-    (scaled - scaled.round()).abs() < 1e-6
+/// The largest unit of which there is at least one.
+fn binary(most: f64) -> (f64, &'static str) {
+    let units = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"];
+    let sizes = std::iter::successors(Some(1.0_f64), |size| Some(size * 1024.0));
+    let fitting = sizes.zip(units).take_while(|(size, _)| *size <= most.max(1.0));
+    fitting.last().unwrap_or((1.0, " B"))
+}
+
+/// How many digits after the point tell figures apart that differ by this.
+fn digits(step: f64) -> usize {
+    let is_whole = |step: f64| (step - step.round()).abs() < 1e-6;
+    let scales = [1.0, 10.0, 100.0];
+    scales.iter().position(|scale| is_whole(step * scale)).unwrap_or(3)
 }
 
 /// Below this a scale does not go, so that noise around zero does not look like a load.
@@ -107,21 +107,20 @@ fn smallest(unit: Unit) -> f64 {
     }
 }
 
-/// The round number at or above `rough`: 1, 2 or 5 times a power of ten, and for bytes a power of two.
-fn step(rough: f64, unit: Unit) -> f64 {
+/// The round number at or above `rough`, round in the unit that figures up to `most` are written in: for
+/// bytes a power of two where it is whole, and otherwise 1, 2, 2.5 or 5 times a power of ten.
+fn step(rough: f64, unit: Unit, most: f64) -> f64 {
     let is_bytes = matches!(unit, Unit::Bytes | Unit::BytesPerSecond);
-    let mut magnitude = 1.0;
-    if is_bytes {
-        while rough >= magnitude * 1024.0 && magnitude < 1e18 {
-            magnitude *= 1024.0;
+    let size = if is_bytes { binary(most).0 } else { 1.0 };
+    let rough = rough / size;
+    if is_bytes && rough > 1.0 {
+        let mut step = 2.0;
+        while step < rough * 0.999 && step < 1e18 {
+            step *= 2.0;
         }
-        let steps = [
-            1.0, 2.0, 4.0, 5.0, 8.0, 10.0, 16.0, 20.0, 32.0, 50.0, 64.0, 100.0, 128.0, 200.0,
-            256.0, 512.0,
-        ];
-        let found = steps.into_iter().find(|step| magnitude * step >= rough * 0.999);
-        return magnitude * found.unwrap_or(1024.0);
+        return step * size;
     }
+    let mut magnitude = 1.0;
     while rough > magnitude * 10.0 && magnitude < 1e18 {
         magnitude *= 10.0;
     }
@@ -130,13 +129,16 @@ fn step(rough: f64, unit: Unit) -> f64 {
     }
     let found =
         [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|step| magnitude * step >= rough * 0.999);
-    magnitude * found.unwrap_or(10.0)
+    magnitude * found.unwrap_or(10.0) * size
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{chart::Line, history::Sample};
+
+    const GIB: f64 = 1_073_741_824.0;
+    const TIB: f64 = 1024.0 * GIB;
 
     fn scale(values: &[f64], unit: Unit, limit: Option<f64>, is_enlarged: bool) -> Vec<String> {
         let samples: Vec<Sample> =
@@ -148,7 +150,6 @@ mod tests {
 
     #[test]
     fn figures_beside_a_scale_are_round() {
-        const GIB: f64 = 1_073_741_824.0;
         assert_eq!(
             scale(&[3.3, 17.0], Unit::Percent, None, false),
             ["0%", "5%", "10%", "15%", "20%"]
@@ -157,11 +158,11 @@ mod tests {
         assert_eq!(scale(&[0.3], Unit::Number, None, false), ["0.0", "0.1", "0.2", "0.3"]);
         assert_eq!(
             scale(&[26.0 * GIB], Unit::Bytes, Some(32.0 * GIB), false),
-            ["0 B", "8 GiB", "16 GiB", "24 GiB", "32 GiB"]
+            ["0 GiB", "8 GiB", "16 GiB", "24 GiB", "32 GiB"]
         );
         assert_eq!(
             scale(&[1_500_000.0], Unit::BytesPerSecond, None, false),
-            ["0 B/s", "512 KiB/s", "1 MiB/s", "1.5 MiB/s"]
+            ["0.0 MiB/s", "0.5 MiB/s", "1.0 MiB/s", "1.5 MiB/s"]
         );
         assert_eq!(
             scale(&[0.0], Unit::Percent, None, false),
@@ -173,5 +174,7 @@ mod tests {
     fn an_enlarged_scale_begins_near_the_smallest_figure() {
         let labels = scale(&[1000.0, 1010.0], Unit::Number, None, true);
         assert_eq!(labels.first().map(String::as_str), Some("1000.0"), "{labels:?}");
+        let labels = scale(&[11.26 * TIB, 11.39 * TIB], Unit::Bytes, None, true);
+        assert_eq!(labels, ["11.25 TiB", "11.30 TiB", "11.35 TiB", "11.40 TiB"]);
     }
 }

@@ -85,6 +85,8 @@ pub struct Output {
     volumes: Table,
     #[serde(skip_serializing_if = "Option::is_none")]
     backups: Option<Backups>,
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    newest_backups: Table,
     /// What may be there but is not shown to this token.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<String>,
@@ -222,8 +224,7 @@ async fn trend(pve: &Reader, call: &Call, storage: &Storage) -> Result<Option<St
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a number of days that was looked at, and times of this century"
+    reason = "a number of days that was looked at"
 )]
 fn words(history: &History) -> Option<String> {
     let used = history.samples(|point| point.get("used").copied());
@@ -333,7 +334,11 @@ impl Output {
         };
         let hidden = Hidden::of(storage, rights.as_ref(), vmid);
         content::count(&mut self.volumes, &volumes, storage, &hidden);
-        self.backups = Backups::of(&volumes, storage, &hidden, limit, call);
+        self.backups = Backups::of(&volumes, storage, &hidden, call);
+        self.newest_backups = content::newest(&volumes, limit, call);
+        if storage.plugin.as_deref() == Some("pbs") && self.backups.is_some() {
+            self.notes.push("sizes of backups are those before deduplication".to_owned());
+        }
         self.hidden = hidden.words();
         if let Some(vmid) = vmid {
             self.notes.push(format!("only what belongs to {}", label(&vmid.to_string())));

@@ -47,7 +47,7 @@ async fn gaps_are_counted_and_never_zero() {
         None => json!({ "time": 1_796_000_000 + nth * 60 }),
     };
     let points: Vec<Value> = (0..30)
-        .map(|nth| at(nth, (!(10..15).contains(&nth) && nth >= 5 && nth < 25).then_some(0.5)))
+        .map(|nth| at(nth, ((5..25).contains(&nth) && !(10..15).contains(&nth)).then_some(0.5)))
         .collect();
     let answer =
         answer(&with_history(json!(points)).await, "get_metrics", json!({ "node": "pve1" })).await;

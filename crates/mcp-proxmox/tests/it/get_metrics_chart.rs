@@ -26,16 +26,11 @@ fn pixels(png: &[u8]) -> (u32, u32, Vec<[u8; 3]>) {
 #[tokio::test]
 async fn a_guest_a_node_and_a_storage_have_a_picture_and_their_figures_in_words() {
     let sim = demo().await;
-    for (name, arguments, words) in [
+    for (arguments, words) in [
+        (json!({ "vm": "postgres", "timeframe": "day" }), "VM 111 (postgres) on pve3, last day"),
+        (json!({ "vm": "redis" }), "container 206 (redis) on pve3, last hour"),
+        (json!({ "node": "pve3", "timeframe": "week" }), "node pve3, last week"),
         (
-            "vm",
-            json!({ "vm": "postgres", "timeframe": "day" }),
-            "VM 111 (postgres) on pve3, last day",
-        ),
-        ("ct", json!({ "vm": "redis" }), "container 206 (redis) on pve3, last hour"),
-        ("node", json!({ "node": "pve3", "timeframe": "week" }), "node pve3, last week"),
-        (
-            "storage",
             json!({ "storage": "nas", "timeframe": "year" }),
             "storage nas, as pve1 sees it, last year",
         ),
@@ -52,11 +47,10 @@ async fn a_guest_a_node_and_a_storage_have_a_picture_and_their_figures_in_words(
             [255, 255, 255],
             "the ground is opaque and light"
         );
-        let blue = pixels.iter().filter(|pixel| **pixel == [0x00, 0x72, 0xb2]).count();
+        // Edges are softened, so that few pixels have the line's own colour.
+        let is_blue = |pixel: &&[u8; 3]| pixel[2] > pixel[0].saturating_add(90);
+        let blue = pixels.iter().filter(is_blue).count();
         assert!(blue > 300, "the first line is seen: {blue}");
-        if let Some(folder) = option_env!("CHARTS") {
-            std::fs::write(format!("{folder}/{name}.png"), png).unwrap();
-        }
     }
 }
 

@@ -33,7 +33,7 @@ async fn a_backup_server_is_shown_with_its_newest_unverified_and_broken_backups(
     let failed = backups["verification_failed"].as_array().unwrap();
     assert_eq!(failed.len(), 1);
     assert!(failed[0].as_str().unwrap().starts_with("120 of 20"), "{failed:?}");
-    let newest = rows(&backups["newest"]);
+    let newest = rows(&answer["newest_backups"]);
     assert_eq!(newest.len(), 3);
     assert!(newest[0]["time"].as_str() >= newest[1]["time"].as_str());
     assert!(newest.iter().all(|row| row["verified"].is_null()), "last night's are not checked yet");

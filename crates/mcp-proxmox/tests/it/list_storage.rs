@@ -21,7 +21,7 @@ async fn listing(storages: Value) -> Sim {
     sim
 }
 
-fn of<'a>(answer: &'a Value, storage: &str) -> Vec<Value> {
+fn of(answer: &Value, storage: &str) -> Vec<Value> {
     rows(&answer["storages"]).into_iter().filter(|row| row["storage"] == storage).collect()
 }
 

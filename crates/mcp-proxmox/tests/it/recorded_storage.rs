@@ -71,7 +71,7 @@ async fn one_storage_is_read_with_its_backups_and_its_growth() {
     assert_eq!((&answer["state"], &answer["source"]), (&json!("available"), &json!("/var/lib/vz")));
     assert_eq!(answer["used"], "28.9 of 252.0 GiB (11.5%)");
     assert_eq!(answer["backups"]["total"], 2);
-    let newest = rows(&answer["backups"]["newest"]);
+    let newest = rows(&answer["newest_backups"]);
     assert_eq!((&newest[0]["vmid"], &newest[0]["size"]), (&json!(201), &json!("32.6 MiB")));
     assert_eq!(newest[0]["time"], "2026-11-30T06:23:37+00:00");
     assert!(answer["trend"].as_str().unwrap().contains("a day over"), "{answer}");

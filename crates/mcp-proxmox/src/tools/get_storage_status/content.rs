@@ -119,7 +119,6 @@ pub(super) struct Backups {
     protected: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     encrypted: Option<usize>,
-    newest: Table,
 }
 
 impl Backups {
@@ -128,16 +127,13 @@ impl Backups {
         volumes: &[Volume],
         storage: &Storage,
         hidden: &Hidden,
-        limit: usize,
         call: &Call,
     ) -> Option<Self> {
-        let mut backups: Vec<&Volume> =
-            volumes.iter().filter(|volume| volume.content.as_deref() == Some("backup")).collect();
+        let backups = backups(volumes);
         let may_be_there = storage.content.iter().any(|kind| kind == "backup");
         if backups.is_empty() && (hidden.covers("backup") || !may_be_there) {
             return None;
         }
-        backups.sort_by_key(|volume| std::cmp::Reverse(volume.ctime));
         let state =
             |volume: &Volume| volume.verification.as_ref().and_then(|check| check.state.clone());
         let is = |wanted: &str| {
@@ -164,7 +160,6 @@ impl Backups {
             verification_failed: first(failed.map(name)),
             protected: first(protected.map(name)),
             encrypted: (n_encrypted > 0).then_some(n_encrypted),
-            newest: newest(&backups, limit, call),
         })
     }
 }
@@ -178,9 +173,18 @@ fn first(names: impl Iterator<Item = String>) -> Vec<String> {
     names
 }
 
-fn newest(backups: &[&Volume], limit: usize, call: &Call) -> Table {
+/// The backups, the newest first.
+fn backups(volumes: &[Volume]) -> Vec<&Volume> {
+    let mut backups: Vec<&Volume> =
+        volumes.iter().filter(|volume| volume.content.as_deref() == Some("backup")).collect();
+    backups.sort_by_key(|volume| std::cmp::Reverse(volume.ctime));
+    backups
+}
+
+/// The newest backups. The notes are what their makers wrote.
+pub(super) fn newest(volumes: &[Volume], limit: usize, call: &Call) -> Table {
     let mut table = Table::new(&["vmid", "time", "size", "verified", "protected", "notes"]);
-    for volume in backups.iter().take(limit) {
+    for volume in backups(volumes).into_iter().take(limit) {
         let state = volume.verification.as_ref().and_then(|check| check.state.as_deref());
         table.push([
             volume.vmid.map(|vmid| u64::from(vmid.get())).into(),

@@ -148,7 +148,8 @@ fn put_file_systems(data: &mut Object<'_>, inside: &Inside, _: &GuestFigures) {
 
 fn put_interfaces(data: &mut Object<'_>, inside: &Inside, figures: &GuestFigures) {
     data.list("result", |list| {
-        for (nth, (name, mac, addresses)) in interfaces(&inside.interfaces).into_iter().enumerate() {
+        for (nth, (name, mac, addresses)) in interfaces(&inside.interfaces).into_iter().enumerate()
+        {
             list.object(|row| {
                 row.text("name", &name);
                 row.text("hardware-address", &mac);

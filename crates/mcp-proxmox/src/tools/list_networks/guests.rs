@@ -1,6 +1,6 @@
 //! Which guests are on which bridge, with which tag.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use futures_util::{StreamExt as _, stream};
 use pve_client::{
@@ -166,7 +166,7 @@ pub(super) fn table(plugged: &[Plugged], all: bool) -> (Table, Option<String>) {
         let mut shown = shown.collect::<Vec<_>>().join(" ");
         if guests.len() > named {
             is_cut = true;
-            shown.push_str(&format!(" and {} more", guests.len() - named));
+            let _ = write!(shown, " and {} more", guests.len() - named);
         }
         let count = u64::try_from(guests.len()).unwrap_or(u64::MAX);
         table.push([

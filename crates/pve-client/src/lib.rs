@@ -30,12 +30,14 @@
 
 pub mod access;
 pub mod cluster;
+pub mod console;
 pub mod guest;
 pub mod ids;
 pub mod ip_statistics;
 pub mod network;
 pub mod node;
 pub mod rrd;
+pub mod storage;
 pub mod task;
 pub mod upid;
 pub mod version;
@@ -59,6 +61,7 @@ mod tls_problem;
 mod token;
 mod unsent;
 mod verifier;
+mod websocket;
 
 pub use certificate::{Fingerprint, InvalidFingerprint};
 pub use client::{Operator, Reader};

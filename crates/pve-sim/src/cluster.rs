@@ -5,6 +5,7 @@
 //! started; how they move from then on is decided in [`crate::figures`], so that a world that does
 //! not move answers the same for ever.
 
+mod console;
 mod demo;
 mod details;
 mod generated;
@@ -14,7 +15,9 @@ mod network;
 mod node;
 mod storage;
 mod task;
+mod volume;
 
+pub use console::{Screen, Terminal, TerminalFault};
 pub use demo::{DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
 pub use details::{Details, FileSystem, Inside, Snapshot};
 pub use generated::{GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET};
@@ -25,6 +28,7 @@ pub use network::{Interface, Zone};
 pub use node::{Node, Service, Subscription, Update};
 pub use storage::Storage;
 pub use task::Task;
+pub use volume::Volume;
 
 use crate::permission::{Grant, Role};
 

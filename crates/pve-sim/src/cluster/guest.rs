@@ -1,6 +1,7 @@
 //! A guest: a VM or a container, what it is doing, and what it uses.
 
 use super::details::Details;
+use crate::cluster::{Screen, Terminal};
 
 /// A VM or a container.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -56,6 +57,10 @@ pub struct Guest {
     pub start_fails: Option<String>,
     /// Its configuration beyond that, its snapshots, and what is inside.
     pub details: Details,
+    /// Its text terminal: of a VM only with [`Guest::serial`].
+    pub terminal: Terminal,
+    /// Its screen; a container's is drawn by vncterm.
+    pub screen: Screen,
 }
 
 /// What a guest uses.
@@ -192,6 +197,8 @@ impl Guest {
             }],
             start_fails: None,
             details: Details::default(),
+            terminal: Terminal::default(),
+            screen: Screen::default(),
         }
     }
 }

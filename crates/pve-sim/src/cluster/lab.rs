@@ -5,7 +5,7 @@
 //! answer by answer.
 
 use crate::{
-    cluster::{Cluster, Guest, Inside, Node, Service, Storage, Task, User},
+    cluster::{Cluster, Guest, Inside, Node, Service, Storage, Task, User, Volume},
     permission::Role,
 };
 
@@ -32,6 +32,8 @@ const GIB: u64 = 1 << 30;
 /// The file system on which everything of the recorded node was.
 const ROOT: u64 = 270_553_174_016;
 const ROOT_USED: u64 = 30_995_120_128;
+/// What may be on the storage `local`.
+const EVERYTHING: [&str; 6] = ["backup", "snippets", "vztmpl", "rootdir", "iso", "images"];
 
 impl Cluster {
     /// The recorded cluster, with `pve1` answering and `pve2` off.
@@ -263,14 +265,31 @@ fn storages() -> Vec<Storage> {
     nas.dead_on = vec!["pve1".to_owned(), "pve2".to_owned()];
     let mut old = of("olddisk", "dir", &["images"], &[]);
     old.disabled = true;
-    let everything = ["backup", "snippets", "vztmpl", "rootdir", "iso", "images"];
-    vec![
-        of("local", "dir", &everything, &[]),
-        of("data", "dir", &["iso", "images"], &["pve1"]),
-        nas,
-        of("pve2only", "dir", &["images"], &["pve2"]),
-        old,
-    ]
+    let (mut local, mut data) =
+        (of("local", "dir", &EVERYTHING, &[]), of("data", "dir", &["iso", "images"], &["pve1"]));
+    local.volumes = vec![
+        Volume::image("iso", "tiny.iso", 1_048_576, 1_796_014_476),
+        Volume::backup(
+            "backup/vzdump-lxc-201-2026_11_30-05_11_13.tar.zst",
+            "tar.zst",
+            34_081_054,
+            (201, 1_796_015_473),
+        ),
+        Volume::backup(
+            "backup/vzdump-lxc-201-2026_11_30-06_23_37.tar.zst",
+            "tar.zst",
+            34_173_870,
+            (201, 1_796_019_817),
+        ),
+    ];
+    data.volumes = vec![Volume::disk(
+        "images",
+        "102/base-102-disk-0.qcow2",
+        "qcow2",
+        GIB,
+        (102, 1_796_014_537),
+    )];
+    vec![local, data, nas, of("pve2only", "dir", &["images"], &["pve2"]), old]
 }
 
 /// A day in the life of the recorded cluster: what ended well, with warnings, badly, and not at

@@ -13,6 +13,7 @@ mod access;
 mod apt;
 mod certificates;
 mod cluster_status;
+mod console;
 mod guest;
 mod guest_agent;
 mod guest_config;
@@ -26,9 +27,11 @@ mod nodes;
 mod parameters;
 mod report;
 mod resources;
+mod rrddata;
 mod sdn;
 mod services;
 mod start;
+mod storage;
 mod subscription;
 mod tasks;
 mod version;
@@ -50,6 +53,7 @@ const GROUPS: &[&[Route]] = &[
     cluster_status::ROUTES,
     guest_agent::ROUTES,
     guest_config::ROUTES,
+    console::ROUTES,
     guest_current::ROUTES,
     guest_lists::ROUTES,
     ha::ROUTES,
@@ -59,9 +63,11 @@ const GROUPS: &[&[Route]] = &[
     nodes::ROUTES,
     report::ROUTES,
     resources::ROUTES,
+    rrddata::ROUTES,
     sdn::ROUTES,
     services::ROUTES,
     start::ROUTES,
+    storage::ROUTES,
     subscription::ROUTES,
     tasks::ROUTES,
     version::ROUTES,
@@ -90,6 +96,8 @@ pub(crate) enum Needs {
     Nothing,
     /// This privilege on this path, which may have variable parts.
     Privilege(&'static str, &'static str),
+    /// Any one of these privileges on this path.
+    AnyOf(&'static str, &'static [&'static str]),
 }
 
 /// The function of an endpoint.
@@ -160,11 +168,14 @@ fn checked(world: &mut World, token: &str, request: &Request, target: &str) -> A
     };
     let wanted = Wanted { token, values };
     let rights = Rights::of(&world.cluster, token);
-    if let Needs::Privilege(path, privilege) = route.needs {
-        let path = wanted.values.fill(path, |node| world.real_name(node));
-        if !holds(world, &rights, &path, privilege) {
-            return Answer::forbidden(&path, privilege);
-        }
+    let (path, any_of) = match route.needs {
+        Needs::Nothing => ("", &[][..]),
+        Needs::Privilege(path, privilege) => (path, &[privilege][..]),
+        Needs::AnyOf(path, privileges) => (path, privileges),
+    };
+    let path = wanted.values.fill(path, |node| world.real_name(node));
+    if !any_of.is_empty() && !any_of.iter().any(|name| holds(world, &rights, &path, name)) {
+        return Answer::forbidden(&path, &any_of.join("|"));
     }
     let remote = match reach(world, route, &wanted) {
         Ok(remote) => remote,
@@ -201,6 +212,11 @@ fn checked(world: &mut World, token: &str, request: &Request, target: &str) -> A
         };
     }
     answer
+}
+
+/// The decoded parameters in a path's query.
+pub(crate) fn query(target: &str) -> Vec<(String, String)> {
+    parameters::form(target.split_once('?').map_or("", |(_, query)| query))
 }
 
 /// Whether there is an endpoint for this method and path.
@@ -258,7 +274,9 @@ fn holds_one(world: &World, rights: &Rights<'_>, path: &str, privilege: &str) ->
 
 /// Whether whoever answers this route can be reached, and whether that is another node.
 fn reach(world: &World, route: &Route, wanted: &Wanted<'_>) -> Result<bool, Answer> {
-    let name = wanted.values.get("node").filter(|_| route.path.starts_with("/nodes/{node}/"));
+    // Histories are answered by whoever is asked (recorded).
+    let is_proxied = route.path.starts_with("/nodes/{node}/") && !route.path.ends_with("/rrddata");
+    let name = wanted.values.get("node").filter(|_| is_proxied);
     let name = name.map_or(world.local.as_str(), |name| world.real_name(name));
     let remote = name != world.local;
     let Some(node) = world.cluster.node(name) else {

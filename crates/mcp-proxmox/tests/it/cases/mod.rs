@@ -45,13 +45,6 @@ const NOT_APPLICABLE: &[(&str, &str)] = &[
 
 /// Cases that a tool will meet which does not exist yet, and which tool that is.
 const LATER: &[(&str, &str)] = &[
-    ("Q087", "list_storage"),
-    ("Q089", "list_storage"),
-    ("Q090", "list_storage"),
-    ("Q091", "list_storage"),
-    ("Q094", "get_storage_status"),
-    ("Q095", "get_storage_status"),
-    ("Q096", "get_storage_status"),
     ("Q104", "get_task"),
     ("Q105", "get_task"),
     ("Q107", "list_tasks"),
@@ -65,7 +58,6 @@ const LATER: &[(&str, &str)] = &[
     ("Q120", "get_system_log"),
     ("Q122", "get_system_log"),
     ("Q123", "get_system_log"),
-    ("Q125", "get_vm_console"),
     ("Q129", "list_tasks"),
     ("Q130", "stop_vm"),
     ("Q131", "start_vm"),
@@ -76,7 +68,6 @@ const LATER: &[(&str, &str)] = &[
     ("Q137", "stop_vm"),
     ("Q139", "reboot_vm"),
     ("Q141", "start_vm"),
-    ("Q149", "list_storage"),
 ];
 
 #[test]

@@ -168,9 +168,10 @@ async fn read_report(pve: &Reader, call: &Call, node: &NodeName) -> Report {
     let links = pve.until(call.part(REPORT_SECONDS)).fetch(network::report(node)).await;
     let took = began.elapsed();
     let is_read = links.as_ref().is_ok_and(|report| ip_statistics::section(&report.data).is_some());
-    let history = match is_read {
-        true => None,
-        false => Some(pve.until(call.part(NAMES_SECONDS)).get(network::node_traffic(node)).await),
+    let history = if is_read {
+        None
+    } else {
+        Some(pve.until(call.part(NAMES_SECONDS)).get(network::node_traffic(node)).await)
     };
     Report { links, history, took }
 }

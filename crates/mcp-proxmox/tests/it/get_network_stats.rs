@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_proxmox::tier::{Access, Level};
 use pve_client::Reader;
-use pve_sim::{Recordings, Rule, Sim};
+use pve_sim::{Cluster, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET, Recordings, Rule, Sim};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -145,4 +145,15 @@ async fn a_slow_report_does_not_keep_the_traffic_back() {
     sim.answer(Rule::get("/nodes/pve1/report").delay(Duration::from_millis(300)));
     let answer: Value = answer(&sim, "get_network_stats", json!({ "node": "pve1" })).await;
     assert!(answer["interfaces"].is_object() && answer["guest_nics"].is_object());
+}
+
+#[tokio::test]
+async fn the_top_talkers_of_many_nodes_cost_one_request_each() {
+    let sim = Sim::start(Cluster::generated(64, 10_000, 7)).await.unwrap();
+    let reader = Reader::new(settings(&sim, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET));
+    let access = Access::new(Level::Read, reader);
+    let answer = structured(&call_on(server(access), "get_network_stats", json!({})).await);
+    assert_eq!(sim.requests().len(), 2 + 64, "the nodes, the names, and the traffic of each node");
+    assert_eq!(rows(&answer["guest_nics"]).len(), 20);
+    assert!(answer.to_string().len() < 4000, "{answer}");
 }

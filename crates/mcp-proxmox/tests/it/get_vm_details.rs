@@ -106,7 +106,7 @@ async fn snapshots_are_a_tree_with_times() {
         rows(&answer["snapshots"]).iter().map(|row| row["snapshot"].clone()).collect();
     assert_eq!(names, ["before-17", "· test-runner", "· before-18"]);
     let first = row(&answer["snapshots"], "snapshot", &json!("before-17"));
-    assert!(first["time"].as_str().unwrap().contains("T"), "{first}");
+    assert!(first["time"].as_str().unwrap().contains('T'), "{first}");
     assert_eq!(first["with_ram"], "no");
     assert!(notes(&answer).contains("after the snapshot `before-18`"), "{answer}");
     assert!(answer["protection"].as_str().unwrap().contains("cannot be removed"));

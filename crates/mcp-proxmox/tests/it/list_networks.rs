@@ -2,7 +2,9 @@
 
 use mcp_proxmox::tier::{Access, Level};
 use pve_client::Reader;
-use pve_sim::{RecordedState, Recordings, Rule, Sim};
+use pve_sim::{
+    Cluster, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET, RecordedState, Recordings, Rule, Sim,
+};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -110,6 +112,24 @@ async fn an_interface_that_is_not_there_is_said_not_to_be() {
     let answer = answer(&demo().await, "list_networks", json!({ "iface": "vmbr9" })).await;
     assert!(rows(&answer["interfaces"]).is_empty());
     assert!(notes(&answer).contains("nothing is named `vmbr9`"), "{answer}");
+}
+
+#[tokio::test]
+async fn many_nodes_cost_two_requests_each_and_a_bounded_answer() {
+    let sim = Sim::start(Cluster::generated(64, 10_000, 7)).await.unwrap();
+    let reader = Reader::new(settings(&sim, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET));
+    let access = Access::new(Level::Read, reader);
+    let result = call_on(server(access), "list_networks", json!({})).await;
+    let answer = structured(&result);
+    assert_eq!(sim.requests().len(), 1 + 2 + 2 * 64);
+    assert!(sim.peak_in_flight() <= 4);
+    assert_eq!(rows(&answer["interfaces"]).len(), 150);
+    assert_eq!(rows(&answer["guests"]).len(), 64);
+    assert!(notes(&answer).contains("42 more interfaces"), "{}", notes(&answer));
+    let encoder = tiktoken_rs::o200k_base().unwrap();
+    let n_tokens = encoder.encode_ordinary(&answer.to_string()).len();
+    assert!(n_tokens < 10_000, "{n_tokens} tokens");
+    println!("{n_tokens} tokens");
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
-//! Captures of the real command, older layouts, and text that was mangled.
+//! Captures of the real command, the layout of an older one, and text that was mangled.
 //!
-//! `plain.txt`, `bridge-veth.txt` and `tap.txt` were printed by iproute2 6.1 in a network namespace.
-//! The others are written in the layouts of their versions, where no kernel at hand had such interfaces.
+//! `plain.txt`, `bridge-veth.txt` and `tap.txt` were printed by iproute2 6.1 in a network namespace, and
+//! `bridge-veth-tap-5.9.txt` by that of Debian 11. Both printed the same interfaces of a virtual machine
+//! with Debian 12's kernel, which has bonds, VLANs and Open vSwitch: `bond-vlan-ovs.txt` and
+//! `bond-vlan-ovs-5.9.txt`. What is before 5.9 and has `overrun` is written by hand in its layout.
 
 use proptest::prelude::*;
 
@@ -10,8 +12,11 @@ use super::*;
 const PLAIN: &str = include_str!("plain.txt");
 const BRIDGE_VETH: &str = include_str!("bridge-veth.txt");
 const TAP: &str = include_str!("tap.txt");
+const BRIDGE_VETH_TAP_OLD: &str = include_str!("bridge-veth-tap-5.9.txt");
+const BOND_VLAN_OVS: &str = include_str!("bond-vlan-ovs.txt");
+const BOND_VLAN_OVS_OLD: &str = include_str!("bond-vlan-ovs-5.9.txt");
 
-/// iproute2 5.10 (Debian 11, PVE 7): `overrun` and no space between `RX:` and `bytes` that matters.
+/// iproute2 before 5.9: `overrun`, and other tables of errors in between.
 const OLD: &str = "\
 1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN group default qlen 1000
     link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00 promiscuity 0 minmtu 0 maxmtu 0 numtxqueues 1 numrxqueues 1 gso_max_size 65536 gso_max_segs 65535 
@@ -85,11 +90,15 @@ fn a_bridge_and_a_veth_pair() {
         (bridge.received.bytes, bridge.received.packets, bridge.received.multicast),
         (Some(76), Some(1), Some(1))
     );
-    assert_eq!((bridge.sent.bytes, bridge.sent.packets), (Some(274), Some(3)));
+    assert_eq!((bridge.sent.bytes, bridge.sent.packets), (Some(164), Some(2)));
     let veth = find(&links, "veth200i0");
     assert_eq!(veth.of.as_deref(), Some("eth0p"));
     assert_eq!((veth.kind.as_deref(), veth.master.as_deref()), (Some("veth"), Some("vmbr0")));
-    assert_eq!((veth.received.bytes, veth.sent.bytes), (Some(90), Some(200)));
+    assert_eq!((veth.received.bytes, veth.sent.bytes), (Some(90), Some(90)));
+    let links = super::links(BRIDGE_VETH_TAP_OLD);
+    let veth = find(&links, "veth200i0");
+    assert_eq!((veth.received.bytes, veth.sent.bytes), (Some(90), Some(286)));
+    assert_eq!((veth.sent.packets, find(&links, "vmbr0").sent.bytes), (Some(3), Some(414)));
 }
 
 #[test]
@@ -129,6 +138,36 @@ fn cards_bonds_vlans_and_open_vswitch_in_the_old_layout() {
 }
 
 #[test]
+fn bonds_vlans_and_open_vswitch_of_a_real_kernel() {
+    let links = links(BOND_VLAN_OVS);
+    assert_eq!(links.len(), 18);
+    let card = find(&links, "eth0");
+    assert_eq!((card.kind.as_deref(), card.master.as_deref()), (None, Some("bond0")));
+    assert_eq!((card.received.packets, card.sent.bytes), (Some(30), Some(3236)));
+    let bond = find(&links, "bond0");
+    assert_eq!((bond.bond_mode.as_deref(), bond.mtu), (Some("802.3ad"), Some(9000)));
+    assert_eq!((bond.kind.as_deref(), bond.master.as_deref()), (Some("bond"), Some("vmbr0")));
+    let vlan = find(&links, "eth2.20");
+    assert_eq!((vlan.vlan, vlan.of.as_deref()), (Some(20), Some("eth2")));
+    assert_eq!((vlan.master.as_deref(), vlan.sent.packets), (Some("vmbr1"), Some(19)));
+    let filtering = |name| find(&links, name).vlan_filtering;
+    assert_eq!((filtering("vmbr0"), filtering("vmbr1")), (Some(true), Some(false)));
+    assert_eq!(find(&links, "vmbr0").received.multicast, Some(24));
+    for name in ["ovs-system", "vmbr9", "int9"] {
+        assert_eq!(find(&links, name).kind.as_deref(), Some("openvswitch"), "{name}");
+    }
+    // A port of Open vSwitch is a card all the same.
+    let port = find(&links, "eth3");
+    assert_eq!((port.kind.as_deref(), port.master.as_deref()), (None, Some("ovs-system")));
+    assert!(find(&links, "tap100i0").no_carrier);
+}
+
+#[test]
+fn two_versions_say_the_same_of_the_same_interfaces() {
+    assert_eq!(links(BOND_VLAN_OVS), links(BOND_VLAN_OVS_OLD));
+}
+
+#[test]
 fn a_counter_that_is_not_there_is_unknown() {
     let text = "2: e: <UP> mtu 1500\n    RX: bytes packets errors\n    1 2 x\n    TX: bytes\n";
     let links = links(text);
@@ -152,10 +191,10 @@ fn the_section_is_found_in_a_report() {
 proptest! {
     #[test]
     fn mangled_text_breaks_nothing(
-        cuts in prop::collection::vec((0usize..4000, 0usize..40), 0..6),
+        cuts in prop::collection::vec((0usize..9000, 0usize..40), 0..6),
         junk in "[ -~\\n\u{e9}]{0,30}",
     ) {
-        let mut text: Vec<char> = OLD.chars().chain(TAP.chars()).collect();
+        let mut text: Vec<char> = OLD.chars().chain(BOND_VLAN_OVS.chars()).collect();
         for (at, length) in cuts {
             let at = at.min(text.len());
             let end = (at + length).min(text.len());

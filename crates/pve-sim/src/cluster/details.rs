@@ -33,6 +33,9 @@ pub struct Snapshot {
     pub description: String,
 }
 
+/// Addresses with the length of their prefix.
+type Addresses = Vec<(String, u8)>;
+
 /// What is inside a running guest.
 #[derive(Debug, Clone, Default)]
 pub struct Inside {
@@ -43,7 +46,7 @@ pub struct Inside {
     /// The agent's version.
     pub agent: String,
     /// Its interfaces beside `lo`: name, hardware address, addresses with the length of their prefix.
-    pub interfaces: Vec<(String, String, Vec<(String, u8)>)>,
+    pub interfaces: Vec<(String, String, Addresses)>,
     /// Its file systems.
     pub file_systems: Vec<FileSystem>,
 }

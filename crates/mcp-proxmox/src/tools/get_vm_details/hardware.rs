@@ -155,23 +155,21 @@ impl<'a> Config<'a> {
         let text = self.tell("memory");
         let size = text.and_then(|text| Properties::read(text).take_or_first("current"));
         let size = size.and_then(number).unwrap_or(512);
-        let mut words = bytes(size).to_string();
         if kind == Kind::Lxc {
-            self.say("memory", Some(words));
+            self.say("memory", Some(bytes(size).to_string()));
             let swap = self.tell("swap").and_then(number).unwrap_or(512);
             self.say("swap", Some(bytes(swap).to_string()));
             return;
         }
-        words.push_str(&match self.tell("balloon").and_then(number) {
-            Some(0) => ", no balloon device".to_owned(),
-            Some(least) if least < size => format!(", balloon may shrink it to {}", bytes(least)),
-            _ => ", fixed (the balloon only reports)".to_owned(),
+        let mut words = vec![bytes(size).to_string()];
+        words.push(match self.tell("balloon").and_then(number) {
+            Some(0) => "no balloon device".to_owned(),
+            Some(least) if least < size => format!("balloon may shrink it to {}", bytes(least)),
+            _ => "fixed (the balloon only reports)".to_owned(),
         });
-        let shares = self.tell("shares").map(|shares| format!(", weight {}", label(shares)));
-        words.push_str(&shares.unwrap_or_default());
-        let pages = self.tell("hugepages").map(|pages| format!(", hugepages {}", label(pages)));
-        words.push_str(&pages.unwrap_or_default());
-        self.say("memory", Some(words));
+        words.extend(self.tell("shares").map(|shares| format!("weight {}", label(shares))));
+        words.extend(self.tell("hugepages").map(|pages| format!("hugepages {}", label(pages))));
+        self.say("memory", Some(words.join(", ")));
     }
 
     fn start(&mut self, kind: Kind) {

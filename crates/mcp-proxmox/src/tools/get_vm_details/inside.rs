@@ -14,7 +14,7 @@ use pve_client::{
 
 use crate::{
     answer::{
-        Bytes, Share, Table,
+        Bytes, Percent, Share, Table,
         clean::{label, sentence},
     },
     call::Call,
@@ -165,7 +165,7 @@ impl Inside {
         let mut table = Table::new(&["mountpoint", "type", "used", "device"]);
         let mut fullest_first: Vec<&FileSystem> = file_systems.iter().collect();
         let share = |of: &FileSystem| Share::new(of.used_bytes, of.total_bytes);
-        let percent = |of: &FileSystem| share(of).and_then(Share::percent).map(|p| p.value());
+        let percent = |of: &FileSystem| share(of).and_then(Share::percent).map(Percent::value);
         fullest_first.sort_by(|a, b| {
             percent(b).partial_cmp(&percent(a)).unwrap_or(std::cmp::Ordering::Equal)
         });

@@ -36,8 +36,8 @@ impl<'a> Properties<'a> {
 
     /// Takes out the first part whose key is one of these: its key and its value.
     pub(super) fn take_any(&mut self, keys: &[&str]) -> Option<(&'a str, &'a str)> {
-        let is_one = |name: &Option<&str>| name.is_some_and(|name| keys.contains(&name));
-        let index = self.parts.iter().position(|(name, _)| is_one(name))?;
+        let is_one = |name: Option<&str>| name.is_some_and(|name| keys.contains(&name));
+        let index = self.parts.iter().position(|(name, _)| is_one(*name))?;
         let (name, value) = self.parts.remove(index);
         Some((name?, value))
     }

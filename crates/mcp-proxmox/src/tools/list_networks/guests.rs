@@ -1,6 +1,6 @@
 //! Which guests are on which bridge, with which tag.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use futures_util::{StreamExt as _, stream};
 use pve_client::{
@@ -20,6 +20,8 @@ const CONFIGS: usize = 40;
 const AT_ONCE: usize = 4;
 /// How many guests of a bridge are named, unless it is asked for.
 const NAMED: usize = 20;
+/// How many where there are many bridges and tags.
+const NAMED_OF_MANY: usize = 5;
 /// How many of one that is asked for.
 const NAMED_ALL: usize = 500;
 /// How many bridges and tags are shown.
@@ -148,7 +150,11 @@ pub(super) fn table(plugged: &[Plugged], all: bool) -> (Table, Option<String>) {
         groups.entry((&one.node, &one.bridge, one.tag)).or_default().push(one);
     }
     let mut table = Table::new(&["node", "bridge", "tag", "count", "vmids"]);
-    let named = if all { NAMED_ALL } else { NAMED };
+    let named = match (all, groups.len()) {
+        (true, _) => NAMED_ALL,
+        (false, ..=12) => NAMED,
+        (false, _) => NAMED_OF_MANY,
+    };
     let mut is_cut = groups.len() > ROWS;
     for ((node, bridge, tag), mut guests) in groups.into_iter().take(ROWS) {
         guests.sort_by_key(|one| (one.vmid, &one.nic));
@@ -160,7 +166,7 @@ pub(super) fn table(plugged: &[Plugged], all: bool) -> (Table, Option<String>) {
         let mut shown = shown.collect::<Vec<_>>().join(" ");
         if guests.len() > named {
             is_cut = true;
-            shown.push_str(&format!(" and {} more", guests.len() - named));
+            let _ = write!(shown, " and {} more", guests.len() - named);
         }
         let count = u64::try_from(guests.len()).unwrap_or(u64::MAX);
         table.push([

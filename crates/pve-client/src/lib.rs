@@ -32,6 +32,7 @@ pub mod access;
 pub mod cluster;
 pub mod guest;
 pub mod ids;
+pub mod lifecycle;
 pub mod node;
 pub mod rrd;
 pub mod task;

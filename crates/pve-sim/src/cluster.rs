@@ -10,6 +10,7 @@ mod generated;
 mod guest;
 mod lab;
 mod node;
+mod pending;
 mod storage;
 mod task;
 
@@ -18,6 +19,8 @@ pub use generated::{GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET};
 pub use guest::{Guest, Kind, Nic, State, Usage};
 pub use lab::{LAB_SECRET, LAB_TOKENS};
 pub use node::{Node, Service, Subscription, Update};
+pub(crate) use pending::{Change, Pending};
+pub use pending::{Deed, Takes};
 pub use storage::Storage;
 pub use task::Task;
 
@@ -46,6 +49,10 @@ pub struct Cluster {
     pub acl: Vec<Grant>,
     /// Tasks, finished and running.
     pub tasks: Vec<Task>,
+    /// What is under way.
+    pub(crate) pending: Vec<Pending>,
+    /// What was asked of guests and accepted, in order.
+    pub deeds: Vec<Deed>,
     /// Whether the cluster has quorum.
     pub quorate: bool,
     /// What version of PVE it runs.

@@ -47,9 +47,9 @@ mod tests;
 mod tls;
 
 pub use cluster::{
-    Cluster, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, GENERATED_TOKEN_ID,
+    Cluster, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Deed, GENERATED_TOKEN_ID,
     GENERATED_TOKEN_SECRET, Guest, Kind, LAB_SECRET, LAB_TOKENS, Nic, Node, Service, State,
-    Storage, Subscription, Task, Token, Update, Usage, User, Version,
+    Storage, Subscription, Takes, Task, Token, Update, Usage, User, Version,
 };
 pub use options::Options;
 pub use permission::{Grant, Privileges, Role};

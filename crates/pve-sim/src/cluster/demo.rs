@@ -1,7 +1,7 @@
 //! The cluster that `--demo` shows: a small company's, with some life and some trouble in it.
 
 use crate::{
-    cluster::{Cluster, Guest, Node, State, Storage, Subscription, Task, Update},
+    cluster::{Cluster, Guest, Node, State, Storage, Subscription, Takes, Task, Update},
     date,
     permission::Role,
 };
@@ -60,6 +60,9 @@ impl Cluster {
             if let Some(guest) = demo.guest_mut(vmid) {
                 guest.ha = Some("started".to_owned());
             }
+        }
+        for guest in &mut demo.guests {
+            guest.takes = Takes::Seconds(2);
         }
         demo.storages = storages();
         demo.tasks = tasks(date::unix_now());

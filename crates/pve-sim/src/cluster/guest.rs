@@ -1,5 +1,7 @@
 //! A guest: a VM or a container, what it is doing, and what it uses.
 
+use super::Takes;
+
 /// A VM or a container.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone)]
@@ -52,6 +54,12 @@ pub struct Guest {
     pub nics: Vec<Nic>,
     /// Whether a start fails, and the text that it then fails with.
     pub start_fails: Option<String>,
+    /// How long what is asked of it takes.
+    pub takes: Takes,
+    /// Whether it ignores requests to shut down.
+    pub deaf: bool,
+    /// What every task of it warns of.
+    pub warns: Option<String>,
 }
 
 /// What a guest uses.
@@ -187,6 +195,9 @@ impl Guest {
                 mac: format!("BC:24:11:{a:02X}:{b:02X}:{c:02X}"),
             }],
             start_fails: None,
+            takes: Takes::AtOnce,
+            deaf: false,
+            warns: None,
         }
     }
 }

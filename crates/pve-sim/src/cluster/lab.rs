@@ -273,5 +273,19 @@ fn tasks() -> Vec<Task> {
             Task::ended("pve1", "vncproxy", vmid, "ops@pve!rw", (now, now), "").still_running(),
         );
     }
+    // The one whose status and log were recorded.
+    let mut warned = Task::ended(
+        "pve1",
+        "vzreboot",
+        "201",
+        "ops@pve!rw",
+        (1_796_020_065, 1_796_020_068),
+        "WARNINGS: 1",
+    );
+    (warned.pid, warned.pstart) = (0x1C09, 0x000B_F48D);
+    tasks.push(warned.with_log(&[
+        "WARN: Systemd 257 detected. You may need to enable nesting.",
+        "TASK WARNINGS: 1",
+    ]));
     tasks
 }

@@ -20,10 +20,12 @@ mod ha;
 mod node_status;
 mod nodes;
 mod parameters;
+mod power;
 mod resources;
 mod services;
 mod start;
 mod subscription;
+mod task_log;
 mod tasks;
 mod version;
 
@@ -37,7 +39,7 @@ use crate::{
 use parameters::{Parameter, Values};
 
 /// All groups of endpoints. Their order does not matter, since no two rows fit the same request.
-const GROUPS: [&[Route]; 15] = [
+const GROUPS: [&[Route]; 17] = [
     access::ROUTES,
     apt::ROUTES,
     certificates::ROUTES,
@@ -47,10 +49,12 @@ const GROUPS: [&[Route]; 15] = [
     ha::ROUTES,
     node_status::ROUTES,
     nodes::ROUTES,
+    power::ROUTES,
     resources::ROUTES,
     services::ROUTES,
     start::ROUTES,
     subscription::ROUTES,
+    task_log::ROUTES,
     tasks::ROUTES,
     version::ROUTES,
 ];
@@ -147,6 +151,7 @@ fn checked(world: &mut World, token: &str, request: &Request, target: &str) -> A
         Err(answer) => return answer,
     };
     let wanted = Wanted { token, values };
+    power::time_passes(world, route, &wanted);
     let rights = Rights::of(&world.cluster, token);
     if let Needs::Privilege(path, privilege) = route.needs {
         let path = wanted.values.fill(path, |node| world.real_name(node));

@@ -15,8 +15,14 @@ use crate::{
 };
 
 /// Recordings of what the laboratory is not in when the simulator starts.
-const NOT_COMPARED: [(&str, &str); 1] =
-    [("task-lxc-start-running", "container 201 was running, and in the laboratory it is stopped")];
+const NOT_COMPARED: [(&str, &str); 6] = [
+    ("task-lxc-start-running", "container 201 was running, and in the laboratory it is stopped"),
+    ("task-lxc-reboot", "container 201 was running"),
+    ("task-lxc-suspend", "container 201 was running"),
+    ("task-reset", "VM 107 was running, and in the laboratory it is stopped"),
+    ("task-resume", "VM 107 was paused"),
+    ("task-suspend", "VM 107 was running"),
+];
 
 #[tokio::test]
 async fn every_recorded_answer_has_its_shape() {
@@ -55,6 +61,8 @@ async fn every_recorded_answer_has_its_shape() {
 fn is_simulated(recording: &Recording) -> bool {
     let path = recording.path.split('?').next().unwrap();
     recording.state == RecordedState::Normal
+        // How tasks went that the laboratory never had.
+        && !recording.name.contains("__")
         && !NOT_COMPARED.iter().any(|(name, _)| *name == recording.name)
         && (recording.status == 501 || endpoints::is_known(&recording.method, path))
 }

@@ -15,6 +15,7 @@ use std::{
     ffi::OsString,
     io::{self, Write as _},
     process::ExitCode,
+    sync::Arc,
 };
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -23,6 +24,7 @@ use pve_client::Reader;
 use crate::{
     catalog::{self, Catalog},
     config::{Config, Mistakes, settings},
+    policy::Policy,
     server::Server,
     tier::Access,
 };
@@ -97,6 +99,10 @@ impl World {
         Access::new(self.config.tier, Reader::new(self.config.pve.clone()))
     }
 
+    fn policy(&self) -> Arc<Policy> {
+        Arc::new(Policy::of(&self.config))
+    }
+
     fn catalog(&self) -> Catalog {
         Catalog::new(catalog::ALL, self.config.tier, |entry| self.config.tools.picks(entry))
     }
@@ -109,7 +115,8 @@ async fn serve(world: World) -> ExitCode {
         world.catalog(),
         world.config.output,
         world.config.zone.clone(),
-    );
+    )
+    .under(world.policy());
     match server.serve_stdio().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => complain(&format!("mcp-proxmox: {error}"), 1),

@@ -59,11 +59,7 @@ type Work = (&'static str, Change, Result<(), String>);
 
 impl<'a> Asked<'a> {
     /// Finds the guest, or answers that there is none.
-    pub(super) fn read(
-        world: &World,
-        wanted: &'a Wanted<'a>,
-        kind: Kind,
-    ) -> Result<Self, Answer> {
+    pub(super) fn read(world: &World, wanted: &'a Wanted<'a>, kind: Kind) -> Result<Self, Answer> {
         let node = world.real_name(wanted.values.get("node").unwrap_or_default()).to_owned();
         let vmid = wanted.values.get("vmid").unwrap_or_default();
         let guest = guest_current::find(world, &node, kind, vmid)?.clone();
@@ -239,7 +235,9 @@ fn suspend(world: &mut World, wanted: &Wanted<'_>, kind: Kind) -> Answer {
     let work = match (kind, wanted.values.is_set("todisk")) {
         (Kind::Lxc, _) => {
             let vmid = asked.number();
-            let text = format!("command 'lxc-checkpoint -n {vmid} -s -D /var/lib/vz/dump' failed: exit code 1");
+            let text = format!(
+                "command 'lxc-checkpoint -n {vmid} -s -D /var/lib/vz/dump' failed: exit code 1"
+            );
             ("vzsuspend", Change::Nothing, outcome.and(Err(text)))
         }
         (Kind::Qemu, true) => ("qmsuspend", Change::Hibernate, outcome),

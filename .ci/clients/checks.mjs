@@ -81,3 +81,48 @@ export async function everything(tally, client) {
   }
   tally.check('an unknown tool is a protocol error', code === -32602, code);
 }
+
+/** The same program, which asks a person before what is hard. */
+export const askingServer = { ...server, env: { PVE_ACCESS_TIER: 'write', PVE_CONFIRM: 'destructive' } };
+
+/**
+ * Questions, progress and cancellation. `connect(answer)` hands out a client whose user answers each question
+ * with what `answer` makes of its text; `call(client, params, options)` calls a tool.
+ */
+export async function writing(tally, connect, call) {
+  for (const [answer, outcome] of [
+    [{ action: 'accept', content: { confirm: true } }, 'done'],
+    [{ action: 'accept', content: { confirm: false } }, 'declined'],
+    [{ action: 'decline' }, 'declined'],
+  ]) {
+    const what = `a user who says ${JSON.stringify(answer)}`;
+    await tally.expect(what, async () => {
+      const asked = [];
+      const client = await connect((message) => (asked.push(message), answer));
+      const got = await call(client, { name: 'stop_vm', arguments: { vm: '205' } });
+      tally.check(`${what} leads to ${outcome}`, got.structuredContent?.outcome === outcome, got);
+      tally.check(`${what} is asked once, about the guest`, asked.length === 1 && asked[0].includes('205'), asked);
+      await client.close();
+    });
+  }
+  await tally.expect('progress and cancellation', async () => {
+    const client = await connect(() => ({ action: 'decline' }));
+    const told = [];
+    const started = await call(client, { name: 'start_vm', arguments: { vm: '126' } }, { onprogress: (step) => told.push(step.progress) });
+    tally.check('a start is done', started.structuredContent?.outcome === 'done', started);
+    tally.check('its progress is told, always forward', told.length > 1 && told.every((step, nth) => nth === 0 || step > told[nth - 1]), told);
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(), 500);
+    let cancelled = false;
+    try {
+      await call(client, { name: 'shutdown_vm', arguments: { vm: '126' } }, { signal: abort.signal });
+    } catch {
+      cancelled = true;
+    }
+    tally.check('a call can be cancelled', cancelled);
+    // What was begun goes on, and is found.
+    const next = await call(client, { name: 'start_vm', arguments: { vm: '126' } });
+    tally.check('the shutdown that goes on is found', JSON.stringify(next).includes('qmshutdown'), next);
+    await client.close();
+  });
+}

@@ -30,7 +30,11 @@ pub(super) fn verdict(scene: &Scene, call: &Call, action: Action) -> Result<Verd
         return Err(Failure::new(what).hint("clone it in the web interface, and start the clone"));
     }
     if let Some(note) = of_state(scene, action)? {
-        return Ok(Verdict::Already(note));
+        // It is so now, and will not be for long.
+        return match scene.at_work().find(|task| held::changes_state(task)) {
+            Some(task) => Err(held::at_work(scene, call, task)),
+            None => Ok(Verdict::Already(note)),
+        };
     }
     if scene.lacks_right {
         return Err(no_right(scene));

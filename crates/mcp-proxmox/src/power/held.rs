@@ -64,6 +64,13 @@ pub(super) fn waits_for_guest(task: &Listed) -> bool {
     matches!(task.kind.as_deref(), Some("qmshutdown" | "vzshutdown" | "qmreboot" | "vzreboot"))
 }
 
+/// Whether a guest may be another one after this task: it is started, stopped or suspended by it.
+pub(super) fn changes_state(task: &Listed) -> bool {
+    let kind = task.kind.as_deref().unwrap_or_default();
+    let action = kind.strip_prefix("qm").or_else(|| kind.strip_prefix("vz")).unwrap_or_default();
+    matches!(action, "start" | "stop" | "shutdown" | "reboot" | "suspend" | "pause" | "resume")
+}
+
 /// `qmshutdown of root@pam!x since …`.
 fn named(task: &Listed, call: &Call) -> String {
     let kind = task.kind.as_deref().map_or_else(|| "a task".to_owned(), label);

@@ -7,6 +7,8 @@ use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
+use crate::failure::Failure;
+
 /// What a person is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
@@ -27,6 +29,15 @@ pub enum Reply {
     Later,
     /// This client cannot ask.
     CannotAsk,
+}
+
+/// Whether somebody agreed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// The person agreed, or the caller vouches for one who cannot be asked from here.
+    Given,
+    /// Nobody agreed, in words. An orderly answer, not a failure.
+    Refused(String),
 }
 
 type Ask = dyn Fn(Question) -> BoxFuture<'static, Reply> + Send + Sync;
@@ -53,6 +64,33 @@ impl Person {
         match &self.0 {
             Some(ask) => ask(question).await,
             None => Reply::CannotAsk,
+        }
+    }
+
+    /// Puts a question on which a write depends. `what` begins a sentence, such as `to stop web01`;
+    /// `confirm` is the caller's word that the user agreed, which counts only where nobody can be asked.
+    ///
+    /// # Errors
+    /// When the answer is not there yet, or has to be got by the caller.
+    pub async fn consents(
+        &self,
+        question: Question,
+        what: &str,
+        confirm: bool,
+    ) -> Result<Consent, Failure> {
+        match self.ask(question).await {
+            Reply::Yes => Ok(Consent::Given),
+            Reply::CannotAsk if confirm => Ok(Consent::Given),
+            Reply::No(why) => Ok(Consent::Refused(why)),
+            Reply::Later => {
+                Err(Failure::new("the user has not answered yet; nothing was sent"))
+            }
+            Reply::CannotAsk => Err(Failure::new(format!(
+                "{what} needs the user's consent, and this client cannot ask; nothing was sent"
+            ))
+            .hint(
+                "ask the user, and if they agree call again with `confirm: true` (on the command line: --yes)",
+            )),
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn verdict(scene: &Scene, call: &Call, action: Action) -> Result<Verd
         let what = format!("{} is a template, which never runs; nothing was sent", scene.who());
         return Err(Failure::new(what).hint("clone it in the web interface, and start the clone"));
     }
-    if let Some(note) = of_state(scene, action)? {
+    if let Standing::Reached(note) = of_state(scene, action)? {
         // It is so now, and will not be for long.
         return match scene.at_work().find(|task| held::changes_state(task)) {
             Some(task) => Err(held::at_work(scene, call, task)),
@@ -92,8 +92,16 @@ fn no_right(scene: &Scene) -> Failure {
     ))
 }
 
-/// Whether it is as it should be, with what should be known about that; or why it cannot become so.
-fn of_state(scene: &Scene, action: Action) -> Result<Option<Option<String>>, Failure> {
+/// How a guest's state stands to what is wanted.
+enum Standing {
+    /// It is what is wanted, with what should be known about that.
+    Reached(Option<String>),
+    /// It can become so.
+    Possible,
+}
+
+/// How the guest stands to what is wanted, or why it cannot become so.
+fn of_state(scene: &Scene, action: Action) -> Result<Standing, Failure> {
     let who = scene.who();
     let refuse = |why: &str, hint: &str| {
         Err(Failure::new(format!("{who} {why}; nothing was sent")).hint(hint.to_owned()))
@@ -121,8 +129,10 @@ fn of_state(scene: &Scene, action: Action) -> Result<Option<Option<String>>, Fai
         (Action::Start | Action::Resume, State::Running)
         | (Action::Shutdown(_) | Action::Stop, State::Stopped)
         | (Action::Suspend { to_disk: false }, State::Paused)
-        | (Action::Suspend { to_disk: true }, State::Hibernated) => Ok(Some(None)),
-        (Action::Shutdown(_) | Action::Stop, State::Hibernated) => Ok(Some(Some(kept.to_owned()))),
+        | (Action::Suspend { to_disk: true }, State::Hibernated) => Ok(Standing::Reached(None)),
+        (Action::Shutdown(_) | Action::Stop, State::Hibernated) => {
+            Ok(Standing::Reached(Some(kept.to_owned())))
+        }
         (Action::Start, State::Paused) => {
             refuse("is paused, not stopped", "resume_vm lets it go on")
         }
@@ -153,6 +163,6 @@ fn of_state(scene: &Scene, action: Action) -> Result<Option<Option<String>>, Fai
             &format!("is in the state `{}`", label(word)),
             "wait until it is over, and read it with get_vm_status",
         ),
-        _ => Ok(None),
+        _ => Ok(Standing::Possible),
     }
 }

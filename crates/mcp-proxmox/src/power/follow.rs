@@ -92,7 +92,7 @@ impl Course<'_> {
         let mut pause = Pause::new();
         loop {
             let list = self.pve.until(end).get(task::list(&guest.node, &filter)).await;
-            if let Some(ours) = list.ok().and_then(|tasks| self.ours(tasks)) {
+            if let Some(ours) = list.ok().and_then(|tasks| self.ours(&tasks)) {
                 return Some(ours);
             }
             if !pause.before(end).await {
@@ -101,7 +101,7 @@ impl Course<'_> {
         }
     }
 
-    fn ours(&self, tasks: Vec<task::Listed>) -> Option<Upid> {
+    fn ours(&self, tasks: &[task::Listed]) -> Option<Upid> {
         let Scene { found, tasks: before, clock, .. } = self.scene;
         let known = self.scene.known();
         // What was not there before is new, whatever the clocks say; otherwise they have to.

@@ -50,11 +50,10 @@ pub(super) fn at_work(scene: &Scene, call: &Call, task: &Listed) -> Failure {
         named(task, call),
         scene.who()
     );
-    let hint = match waits_for_guest(task) {
-        true => {
-            "it waits for the guest, and holds it until its time is over: wait, or with the user's consent stop_vm, which ends it"
-        }
-        false => "wait for its end, then call again",
+    let hint = if waits_for_guest(task) {
+        "it waits for the guest, and holds it until its time is over: wait, or with the user's consent stop_vm, which ends it"
+    } else {
+        "wait for its end, then call again"
     };
     Failure::new(what).hint(format!("{hint}; task: {}", upid(task)))
 }

@@ -33,7 +33,7 @@ use crate::{
     answer::clean::label,
     call::Call,
     failure::Failure,
-    person::{Question, Reply},
+    person::{Consent, Question},
 };
 
 pub use self::{
@@ -105,18 +105,12 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
 /// Asks the person, where there is one. Hands back the answer of a person who did not agree.
 async fn ask(call: &Call, order: &Order, scene: &Scene) -> Result<Option<Outcome>, Failure> {
     let subject = format!("{} {}", order.action.verb(), scene.found.guest);
-    let text = order.action.question(scene);
-    match call.person.ask(Question { subject, text }).await {
-        Reply::Yes => Ok(None),
-        Reply::CannotAsk if order.confirm => Ok(None),
-        Reply::No(why) => Ok(Some(Outcome::declined(scene, &why))),
-        Reply::Later => Err(Failure::new("the user has not answered yet; nothing was sent")),
-        Reply::CannotAsk => Err(Failure::new(format!(
-            "{} needs the user's consent, and this client cannot ask; nothing was sent",
-            order.action.what(scene)
-        ))
-        .hint("ask the user, and if they agree call again with `confirm: true` (on the command line: --yes)")),
-    }
+    let question = Question { subject, text: order.action.question(scene) };
+    let what = order.action.what(scene);
+    Ok(match call.person.consents(question, &what, order.confirm).await? {
+        Consent::Given => None,
+        Consent::Refused(why) => Some(Outcome::declined(scene, &why)),
+    })
 }
 
 /// Records, sends once, follows, and reads what is so.

@@ -8,6 +8,7 @@ use super::{action::Plan, look::Scene, state::State};
 use crate::answer::{Duration, clean::sentence};
 
 /// What came of it.
+#[expect(clippy::struct_field_names, reason = "clients read the field under this name")]
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Outcome {
     vmid: u32,

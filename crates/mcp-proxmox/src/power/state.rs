@@ -28,8 +28,7 @@ impl State {
             (_, Some("prelaunch"), _) => Self::Prelaunch,
             (_, Some("io-error"), _) => Self::IoError,
             ("running", None | Some("running"), _) => Self::Running,
-            (_, Some(other), _) => Self::Other(label(other)),
-            (other, None, _) => Self::Other(label(other)),
+            (status, qmpstatus, _) => Self::Other(label(qmpstatus.unwrap_or(status))),
         }
     }
 

@@ -140,7 +140,7 @@ async fn a_modern_client_calls_again_with_the_answer_and_only_once() {
 
         // The same answer once more, after the guest was started again.
         sim.change(|lab| {
-            *lab.guest_mut(100).unwrap() = pve_sim::Guest::vm(100, "pve1", "app1").running(5)
+            *lab.guest_mut(100).unwrap() = pve_sim::Guest::vm(100, "pve1", "app1").running(5);
         });
         let replayed = call(&mut program, true, "stop_vm", &again);
         assert_eq!(replayed["error"]["code"], -32602, "{replayed}");

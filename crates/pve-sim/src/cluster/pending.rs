@@ -202,13 +202,13 @@ fn apply(guest: &mut Guest, change: Change) {
         *guest = Guest { lock: None, state: State::Running, pid, ..started };
     };
     match change {
-        Change::Nothing => {}
         Change::Run | Change::Reboot => run(guest),
         Change::Resume if guest.state == State::Stopped => run(guest),
         Change::Resume => guest.state = State::Running,
         Change::Stop => stop(guest),
         Change::Pause if guest.kind == Kind::Qemu => guest.state = State::Paused,
-        Change::Pause => {}
+        // PVE cannot pause a container.
+        Change::Nothing | Change::Pause => {}
         Change::Hibernate => {
             stop(guest);
             guest.lock = Some("suspended".to_owned());

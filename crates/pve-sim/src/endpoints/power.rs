@@ -228,8 +228,8 @@ fn suspend(world: &mut World, wanted: &Wanted<'_>, kind: Kind) -> Answer {
         Err(refusal) => return refusal,
     };
     if !asked.guest.is_up() {
-        let word = asked.task("VM", "CT");
-        return Answer::error(500, &format!("{word} {} not running", asked.number()));
+        let named = asked.task("VM", "CT");
+        return Answer::error(500, &format!("{named} {} not running", asked.number()));
     }
     let outcome = asked.unlocked();
     let work = match (kind, wanted.values.is_set("todisk")) {
@@ -253,8 +253,8 @@ fn resume(world: &mut World, wanted: &Wanted<'_>, kind: Kind) -> Answer {
     };
     let hibernated = asked.guest.lock.as_deref() == Some("suspended");
     if !asked.guest.is_up() && !hibernated {
-        let word = asked.task("VM", "CT");
-        return Answer::error(500, &format!("{word} {} not running", asked.number()));
+        let named = asked.task("VM", "CT");
+        return Answer::error(500, &format!("{named} {} not running", asked.number()));
     }
     let outcome = if hibernated { Ok(()) } else { asked.unlocked() };
     let work = (asked.task("qmresume", "vzresume"), Change::Resume, outcome);

@@ -1,4 +1,4 @@
-"""Reads `.ci/examples.json`: for every tool, calls that must work on the demo cluster.
+"""Reads `.ci/examples.json`: for every tool, calls that must work on the demo cluster, and the settings for them.
 
 Calls that must be refused are made from the tool's own schema, so that nobody has to write them down.
 """
@@ -6,13 +6,13 @@ Calls that must be refused are made from the tool's own schema, so that nobody h
 import json
 import os
 
-PATH = os.path.join(os.path.dirname(__file__), "..", "examples.json")
+with open(os.path.join(os.path.dirname(__file__), "..", "examples.json"), encoding="utf-8") as file:
+    _written = json.load(file)
 
-
-def examples():
-    """The calls for each tool: a list of argument objects by the tool's name."""
-    with open(PATH, encoding="utf-8") as file:
-        return json.load(file)["tools"]
+# The calls for each tool: a list of argument objects by the tool's name.
+CALLS = _written["tools"]
+# Settings that offer every tool, and none that stops to ask. The demo cluster is made anew for each process.
+EVERYTHING = _written["settings"]
 
 
 def misfits(tool):

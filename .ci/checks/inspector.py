@@ -10,21 +10,19 @@ import os
 import subprocess
 import sys
 
-from examples import examples
+from examples import CALLS, EVERYTHING
 from session import environment
 from tally import Tally
 
 PROGRAM, CLIENTS = sys.argv[1:3]
 ERAS = ("legacy", "auto", "modern")
 tally = Tally("inspector")
-written = examples()
 
 
 def inspect(era, *arguments):
     """Runs the Inspector on the demo cluster."""
     command = ["node", os.path.join(CLIENTS, "node_modules", ".bin", "mcp-inspector"), "--cli", "--protocol-era", era]
-    settings = {"PVE_ACCESS_TIER": "write", "PVE_CONFIRM": "never"}
-    passed_on = [part for name, value in settings.items() for part in ("-e", f"{name}={value}")]
+    passed_on = [part for name, value in EVERYTHING.items() for part in ("-e", f"{name}={value}")]
     command += [*passed_on, *arguments, "--", PROGRAM, "--demo"]
     return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120)
 
@@ -44,10 +42,10 @@ for each in ERAS:
     listed = []
     if tally.check(f"{each}: the tool list is JSON", done.stdout.strip().startswith("{"), done.stdout[:300]):
         listed = [tool["name"] for tool in json.loads(done.stdout)["tools"]]
-    tally.check(f"{each}: every tool of the examples is listed", sorted(listed) == sorted(written), listed)
+    tally.check(f"{each}: every tool of the examples is listed", sorted(listed) == sorted(CALLS), listed)
 
 # One process of Node.js for each call is slow: one era, and the first example of each tool.
-for name, calls in written.items():
+for name, calls in CALLS.items():
     arguments = [part for key, value in calls[0].items() for part in ("--tool-arg", f"{key}={shape(value)}")]
     done = inspect("auto", "--method", "tools/call", "--tool-name", name, *arguments)
     tally.check(f"{name} works", done.returncode == 0 and '"isError": true' not in done.stdout, done.stdout[:500] + done.stderr[:500])

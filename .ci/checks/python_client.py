@@ -11,13 +11,12 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.types import ElicitResult
 
-from examples import examples
+from examples import CALLS, EVERYTHING
 from session import MODERN, environment
 from tally import Tally
 
 PROGRAM = sys.argv[1]
 tally = Tally("python mcp")
-written = examples()
 
 
 def code_of(error):
@@ -27,14 +26,14 @@ def code_of(error):
 
 async def converse(mode):
     """Every tool, with calls that must work and one that must be refused."""
-    server = StdioServerParameters(command=PROGRAM, args=["--demo"], env=environment(PVE_ACCESS_TIER="write", PVE_CONFIRM="never"))
+    server = StdioServerParameters(command=PROGRAM, args=["--demo"], env=environment(**EVERYTHING))
     async with Client(server, mode=mode) as client:
         print(f"python mcp {mode} speaks {client.protocol_version}")
         tally.check(f"{mode}: the revision is what the mode is for", (mode == "legacy") == (client.protocol_version != MODERN), client.protocol_version)
         tools = (await client.list_tools()).tools
-        tally.check(f"{mode}: every tool of the examples is listed", sorted(tool.name for tool in tools) == sorted(written), [tool.name for tool in tools])
+        tally.check(f"{mode}: every tool of the examples is listed", sorted(tool.name for tool in tools) == sorted(CALLS), [tool.name for tool in tools])
         for tool in tools:
-            for arguments in written.get(tool.name, []):
+            for arguments in CALLS.get(tool.name, []):
                 what = f"{mode}: {tool.name} {json.dumps(arguments)}"
                 got = await client.call_tool(tool.name, arguments)
                 tally.check(f"{what} works", not got.is_error and got.content, repr(got))

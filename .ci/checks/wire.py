@@ -13,20 +13,17 @@ import sys
 
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from examples import examples, misfits
+from examples import CALLS, EVERYTHING, misfits
 from session import LEGACY, MODERN, Gone, Session, environment
 from tally import Tally
 
 PROGRAM = sys.argv[1]
 SCHEMAS = sys.argv[2] if len(sys.argv) > 2 else None
 DEMO = [PROGRAM, "--demo"]
-# All tools, and none that stops to ask: the demo cluster is made anew for each process.
-EVERYTHING = {"PVE_ACCESS_TIER": "write", "PVE_CONFIRM": "never"}
 
 INVALID_PARAMS, NO_METHOD, WRONG_REVISION = -32602, -32601, -32022
 
 tally = Tally("wire")
-written = examples()
 
 
 class Schemas:
@@ -94,7 +91,7 @@ def look_at_definitions(tools):
         name = tool["name"]
         tally.check(f"{name} is a name that every client takes", re.fullmatch(r"[a-z][a-z0-9_]{2,39}", name))
         tally.check(f"{name} has a title and a description", tool.get("title") and tool.get("description"), tool)
-        tally.check(f"{name} has example calls in .ci/examples.json", written.get(name), "add one or more")
+        tally.check(f"{name} has example calls in .ci/examples.json", CALLS.get(name), "add one or more")
         hints = tool.get("annotations", {})
         tally.check(f"{name} says whether it only reads", isinstance(hints.get("readOnlyHint"), bool), hints)
         for part in ("inputSchema", "outputSchema"):
@@ -107,7 +104,7 @@ def look_at_definitions(tools):
             Draft202012Validator.check_schema(schema)
         for field, schema in tool["inputSchema"].get("properties", {}).items():
             tally.check(f"{name}: the argument {field} is described", schema.get("description"), schema)
-    for name in written:
+    for name in CALLS:
         tally.check(f"{name} of .ci/examples.json is a tool", name in names)
 
 
@@ -152,7 +149,7 @@ def converse(revision):
 
         for tool in tools:
             name = tool["name"]
-            for arguments in written.get(name, []):
+            for arguments in CALLS.get(name, []):
                 what = f"{revision}: {name} {json.dumps(arguments)}"
                 look_at_answer(what, tool, schemas, session.ask("tools/call", {"name": name, "arguments": arguments}))
             for wrong, arguments in misfits(tool):

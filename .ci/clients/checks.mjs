@@ -7,13 +7,13 @@ import { readFileSync } from 'node:fs';
 
 /** The program, and the file with the example calls. */
 const [program, examples] = process.argv.slice(2);
-const calls = JSON.parse(readFileSync(examples, 'utf8')).tools;
+const { settings, tools: calls } = JSON.parse(readFileSync(examples, 'utf8'));
 
-/** How the program is started: all tools, and none that stops to ask. */
+/** How the program is started. */
 export const server = {
   command: program,
   args: ['--demo'],
-  env: { PVE_ACCESS_TIER: 'write', PVE_CONFIRM: 'never' },
+  env: settings,
   stderr: 'ignore',
 };
 

@@ -5,7 +5,7 @@ source .ci/environment
 targets=(aarch64-apple-darwin x86_64-pc-windows-gnu)
 need_targets "${targets[@]}"
 # What is looked at is whether it links, so it is built quickly: the sizes are not those of a release.
-export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1
+export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=0
 for target in "${targets[@]}"; do
     since=$SECONDS
     cargo zigbuild --quiet --release --locked --package mcp-proxmox --target "$target"

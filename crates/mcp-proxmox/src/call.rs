@@ -8,7 +8,7 @@ use std::{
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::time::{Duration, Instant};
 
-use crate::{person::Person, policy::Policy};
+use crate::{config::GuestSet, person::Person, policy::Policy, tier::Level};
 
 /// The whole time of one call, in seconds, for all its requests, checks and waits. Some clients give up
 /// after 60 s.
@@ -31,6 +31,21 @@ pub struct Call {
     pub person: Person,
     /// The client's name, as it calls itself.
     pub client: Option<String>,
+    /// What the user decided about this server.
+    pub limits: Arc<Limits>,
+}
+
+/// What the user decided: how much may be done, where, and with which tools.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// The tier.
+    pub tier: Level,
+    /// Where write tools may act; `None` is everywhere.
+    pub allow: Option<GuestSet>,
+    /// Where they may not.
+    pub protect: GuestSet,
+    /// The tools that are offered.
+    pub offered: Vec<&'static str>,
 }
 
 /// Tells how far a call is. The client gets strictly increasing numbers, whatever is reported.
@@ -76,7 +91,14 @@ impl Call {
             policy: Arc::default(),
             person: Person::default(),
             client: None,
+            limits: Arc::default(),
         }
+    }
+
+    /// The same call, within these limits.
+    #[must_use]
+    pub fn within(self, limits: &Arc<Limits>) -> Self {
+        Self { limits: Arc::clone(limits), ..self }
     }
 
     /// The same call, whose progress is told.

@@ -24,8 +24,18 @@ use crate::{
 pub const ALL: &[Entry] = &[
     entry::<tools::list_vms::ListVms>(),
     entry::<tools::get_vm_status::GetVmStatus>(),
+    entry::<tools::get_vm_details::GetVmDetails>(),
     entry::<tools::list_nodes::ListNodes>(),
     entry::<tools::get_node_status::GetNodeStatus>(),
+    entry::<tools::list_storage::ListStorage>(),
+    entry::<tools::get_storage_status::GetStorageStatus>(),
+    entry::<tools::get_metrics::GetMetrics>(),
+    entry::<tools::get_metrics_chart::GetMetricsChart>(),
+    entry::<tools::get_access::GetAccess>(),
+    entry::<tools::list_networks::ListNetworks>(),
+    entry::<tools::get_network_stats::GetNetworkStats>(),
+    entry::<tools::get_vm_console::GetVmConsole>(),
+    entry::<tools::get_vm_screenshot::GetVmScreenshot>(),
     entry::<tools::start_vm::StartVm>(),
     entry::<tools::shutdown_vm::ShutdownVm>(),
     entry::<tools::reboot_vm::RebootVm>(),
@@ -146,6 +156,11 @@ impl Catalog {
     /// The tools, in the order of the list.
     pub fn tools(&self) -> impl Iterator<Item = &Offered> {
         self.offered.iter()
+    }
+
+    /// The names of the tools.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.offered.iter().map(|offered| offered.entry.name).collect()
     }
 
     /// The tool of this name.

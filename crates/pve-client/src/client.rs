@@ -5,14 +5,19 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use hyper::upgrade::Upgraded;
 use tokio::time::Instant;
 
 use crate::{
     Answer, Error, Get, Host, Method, Post, Settings, Token, UnreadableWhy,
+    console::Opening,
     endpoint::{Call, Endpoint, Whole, without_query},
     envelope::Parsed,
     request::LIMIT,
 };
+
+/// How long a console may take until something comes of it.
+const OPENING: Duration = Duration::from_secs(12);
 
 /// A client that can only read. A clone is cheap, and shares the connections.
 ///
@@ -83,6 +88,45 @@ impl Reader {
         Ok(Answer { data: parsed.data, total: parsed.total, changes: parsed.changes, date })
     }
 
+    /// Asks for a console: the one POST that a reader sends. It changes nothing, and what is opened
+    /// with its answer cannot type.
+    pub(crate) async fn ask_for_console(&self, request: &Post<Opening>) -> Result<Opening, Error> {
+        let path = request.path();
+        let whole = self.send(Method::Post, path, request.form(), LIMIT).await?;
+        Ok(self.read(Method::Post, path, &whole, |body| request.read(body))?.data)
+    }
+
+    /// Opens a WebSocket, once.
+    pub(crate) async fn upgrade(&self, path: &str) -> Result<Upgraded, Error> {
+        let call = self.call(Method::Get, path, "", LIMIT);
+        let result = self.shared.endpoint.upgrade(&call).await;
+        let path = without_query(path);
+        match &result {
+            Ok(_) => tracing::debug!(path, "upgraded"),
+            Err(error) => tracing::debug!(path, %error, "not upgraded"),
+        }
+        result
+    }
+
+    /// When a console that is being opened has to be open.
+    pub(crate) fn deadline_of_opening(&self) -> Instant {
+        let latest = Instant::now() + OPENING;
+        self.deadline.map_or(latest, |deadline| deadline.min(latest))
+    }
+
+    fn call<'a>(&'a self, method: Method, path: &'a str, form: &'a str, limit: usize) -> Call<'a> {
+        let latest = Instant::now() + self.shared.request_timeout;
+        Call {
+            method,
+            path,
+            form,
+            token: &self.shared.token,
+            user_agent: &self.shared.user_agent,
+            deadline: self.deadline.map_or(latest, |deadline| deadline.min(latest)),
+            limit,
+        }
+    }
+
     async fn send(
         &self,
         method: Method,
@@ -91,16 +135,7 @@ impl Reader {
         limit: usize,
     ) -> Result<Whole, Error> {
         let began = Instant::now();
-        let latest = began + self.shared.request_timeout;
-        let call = Call {
-            method,
-            path,
-            form,
-            token: &self.shared.token,
-            user_agent: &self.shared.user_agent,
-            deadline: self.deadline.map_or(latest, |deadline| deadline.min(latest)),
-            limit,
-        };
+        let call = self.call(method, path, form, limit);
         let result = self.shared.endpoint.exchange(&call).await;
         trace(method, path, &result, began);
         result

@@ -16,11 +16,11 @@ use std::{
 
 use bytes::Bytes;
 use http::{
-    HeaderValue, Request, Response, Uri,
+    HeaderValue, Request, Response, StatusCode, Uri,
     header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, DATE, USER_AGENT},
 };
 use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::{body::Incoming, upgrade::Upgraded};
 use hyper_util::{
     client::legacy::{Client, connect::capture_connection},
     rt::{TokioExecutor, TokioTimer},
@@ -35,7 +35,7 @@ use crate::{
     answer::{self, Question},
     body,
     connector::{Connector, NotConnected},
-    date,
+    date, websocket,
 };
 
 /// How long an idle connection is kept. Proxmox VE closes it after 5 s.
@@ -119,6 +119,35 @@ impl Endpoint {
         }
     }
 
+    /// Opens a WebSocket: once, since a ticket is good for one connection. It takes no place once it
+    /// is open, because no worker of Proxmox VE is busy with it.
+    pub(crate) async fn upgrade(&self, call: &Call<'_>) -> Result<Upgraded, Error> {
+        let Ok(Ok(_place)) = timeout_at(call.deadline, self.places.acquire()).await else {
+            return Err(self.unsent(UnsentKind::DeadlineOver));
+        };
+        let clients = match self.clients.get_or_init(|| Clients::new(&self.tls)) {
+            Ok(clients) => clients,
+            Err(problem) => return Err(self.unsent(problem.clone().into())),
+        };
+        let key = websocket::key();
+        let Some(mut request) = self.request(call) else {
+            return Err(self.unsent(UnsentKind::InvalidAddress));
+        };
+        websocket::ask(request.headers_mut(), &key);
+        let response = self.deliver(&clients.fresh, call, request).await;
+        let response = response.map_err(|(Failure::Died(error) | Failure::Final(error))| error)?;
+        let question = self.question(call);
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let judged = timeout_at(call.deadline, answer::judge(&question, response)).await;
+            let response = judged.map_err(|_| self.lost(call, LostWhy::Cut))??;
+            return Err(answer::foreign(&question, &response));
+        }
+        if !websocket::is_agreed(response.headers(), &key) {
+            return Err(answer::foreign(&question, &response));
+        }
+        hyper::upgrade::on(response).await.map_err(|_| self.lost(call, LostWhy::Cut))
+    }
+
     /// Sends the request, repeats it where that is allowed, and hands back the head of the answer.
     async fn answer(&self, call: &Call<'_>) -> Result<Response<Incoming>, Error> {
         let clients = match self.clients.get_or_init(|| Clients::new(&self.tls)) {
@@ -137,10 +166,19 @@ impl Endpoint {
     }
 
     async fn once(&self, http: &Http, call: &Call<'_>) -> Result<Response<Incoming>, Failure> {
-        let began = Instant::now();
-        let Some(mut request) = self.request(call) else {
+        let Some(request) = self.request(call) else {
             return Err(Failure::Final(self.unsent(UnsentKind::InvalidAddress)));
         };
+        self.deliver(http, call, request).await
+    }
+
+    async fn deliver(
+        &self,
+        http: &Http,
+        call: &Call<'_>,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, Failure> {
+        let began = Instant::now();
         let connection = capture_connection(&mut request);
         match timeout_at(call.deadline, http.request(request)).await {
             Ok(Ok(response)) => Ok(response),

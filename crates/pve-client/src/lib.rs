@@ -30,11 +30,15 @@
 
 pub mod access;
 pub mod cluster;
+pub mod console;
 pub mod guest;
 pub mod ids;
+pub mod ip_statistics;
+pub mod network;
 pub mod lifecycle;
 pub mod node;
 pub mod rrd;
+pub mod storage;
 pub mod task;
 pub mod upid;
 pub mod version;
@@ -58,6 +62,7 @@ mod tls_problem;
 mod token;
 mod unsent;
 mod verifier;
+mod websocket;
 
 pub use certificate::{Fingerprint, InvalidFingerprint};
 pub use client::{Operator, Reader};

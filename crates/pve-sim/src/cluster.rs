@@ -5,24 +5,33 @@
 //! started; how they move from then on is decided in [`crate::figures`], so that a world that does
 //! not move answers the same for ever.
 
+mod console;
 mod demo;
+mod details;
 mod generated;
 mod guest;
 mod lab;
+mod network;
 mod node;
 mod pending;
 mod storage;
 mod task;
+mod volume;
 
+pub use console::{Screen, Terminal, TerminalFault};
 pub use demo::{DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
+pub use details::{Details, FileSystem, Inside, Snapshot};
 pub use generated::{GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET};
 pub use guest::{Guest, Kind, Nic, State, Usage};
 pub use lab::{LAB_SECRET, LAB_TOKENS};
+pub(crate) use network::Port;
+pub use network::{Interface, Zone};
 pub use node::{Node, Service, Subscription, Update};
 pub(crate) use pending::{Change, Pending};
 pub use pending::{Deed, Takes};
 pub use storage::Storage;
 pub use task::Task;
+pub use volume::Volume;
 
 use crate::permission::{Grant, Role};
 
@@ -53,6 +62,8 @@ pub struct Cluster {
     pub(crate) pending: Vec<Pending>,
     /// What was asked of guests and accepted, in order.
     pub deeds: Vec<Deed>,
+    /// The zones of its software-defined network.
+    pub zones: Vec<Zone>,
     /// Whether the cluster has quorum.
     pub quorate: bool,
     /// What version of PVE it runs.

@@ -14,7 +14,11 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{answer::Answer, shared::Shared};
+use crate::{
+    answer::Answer,
+    console::{self, Session},
+    shared::Shared,
+};
 
 /// The most bytes of a request's head that are read.
 const HEAD_LIMIT: usize = 64 << 10;
@@ -37,6 +41,8 @@ pub(crate) struct Request {
 pub(crate) enum Reply {
     /// This head and body. Cut after so many bytes of the body if `cut_after` says so.
     Whole { head: String, body: Bytes, close: bool, cut_after: Option<usize> },
+    /// This head, and then a console for as long as both sides want.
+    Console { head: String, session: Session, upid: String },
     /// Nothing: the connection ends.
     Nothing,
     /// Nothing: the connection stays open until the peer ends it.
@@ -73,6 +79,12 @@ where
         };
         match reply {
             Reply::Nothing => return,
+            Reply::Console { head, session, upid } => {
+                if stream.write_all(head.as_bytes()).await.is_ok() {
+                    console::serve(stream, buffer, session, &upid, &shared).await;
+                }
+                return;
+            }
             Reply::Never => return wait_for_the_peer(&mut stream).await,
             Reply::Whole { head, body, close, cut_after } => {
                 let cut = cut_after.is_some();

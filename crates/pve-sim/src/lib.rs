@@ -30,9 +30,11 @@
 
 mod answer;
 mod cluster;
+mod console;
 mod date;
 mod endpoints;
 mod figures;
+mod history;
 mod http;
 mod json;
 mod options;
@@ -48,9 +50,11 @@ mod tls;
 
 pub use cluster::{
     Cluster, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Deed, GENERATED_TOKEN_ID,
-    GENERATED_TOKEN_SECRET, Guest, Kind, LAB_SECRET, LAB_TOKENS, Nic, Node, Service, State,
-    Storage, Subscription, Takes, Task, Token, Update, Usage, User, Version,
+    GENERATED_TOKEN_SECRET, Guest, Kind, LAB_SECRET, LAB_TOKENS, Nic, Node, Screen, Service, State,
+    Storage, Subscription, Takes, Task, Terminal, TerminalFault, Token, Update, Usage, User,
+    Version, Volume,
 };
+pub use cluster::{Details, FileSystem, Inside, Interface, Snapshot, Zone};
 pub use options::Options;
 pub use permission::{Grant, Privileges, Role};
 #[cfg(any(test, feature = "recordings"))]

@@ -21,13 +21,15 @@ use serde::Deserialize;
 
 use crate::{
     answer::{Answer, JSON},
-    http::{self, Reply},
+    console::{self, Session, replay::Replay},
+    http::{self, Reply, Request},
 };
 
 /// Everything that was recorded, a file a subject.
-const FILES: [&str; 15] = [
+const FILES: [&str; 16] = [
     include_str!("../recorded/access.json"),
     include_str!("../recorded/certificates.json"),
+    include_str!("../recorded/console.json"),
     include_str!("../recorded/errors.json"),
     include_str!("../recorded/guest-details.json"),
     include_str!("../recorded/guests.json"),
@@ -57,6 +59,7 @@ pub struct Recordings {
     state: RecordedState,
     by_request: HashMap<Key, Vec<&'static Recording>>,
     tokens: HashSet<&'static str>,
+    session: Option<&'static Replay>,
 }
 
 /// In which state the cluster was when an answer was recorded.
@@ -130,7 +133,38 @@ impl Recordings {
             by_request.entry(key(&recording.method, &recording.path)).or_default().push(recording);
             tokens.insert(recording.token.as_str());
         }
-        Self { state, by_request, tokens }
+        Self { state, by_request, tokens, session: None }
+    }
+
+    /// The same, where whoever opens a console gets this recorded session: `term-vm-boot`,
+    /// `vnc-vm-zrle`, … Another name is none, and nobody is let in.
+    #[must_use]
+    pub fn with_session(mut self, name: &str) -> Self {
+        self.session = Replay::named(name);
+        self
+    }
+
+    /// Lets a connection into the recorded session, if this is one to its guest. The ticket does not
+    /// matter.
+    pub(crate) fn console_reply(&self, request: &Request, path: &str) -> Option<Reply> {
+        let session = self.session?;
+        let below = path.split('?').next()?.strip_prefix(session.guest.as_str())?;
+        match (below, request.header("sec-websocket-key")) {
+            ("/vncwebsocket", Some(key)) => Some(Reply::Console {
+                head: console::head(key),
+                session: Session::Replay(session),
+                upid: String::new(),
+            }),
+            // Not every session was recorded together with the request that opened it.
+            ("/vncproxy", _) if !self.by_request.contains_key(&key(&request.method, path)) => {
+                let body =
+                    r#"{"data":{"port":"5900","ticket":"PVEVNC:0::x","password":"x","user":"x"}}"#;
+                let answer = Answer::json(body.into());
+                let (head, close) = http::head(&answer, &[], false);
+                Some(Reply::Whole { head, body: answer.body, close, cut_after: None })
+            }
+            _ => None,
+        }
     }
 
     /// The ids of the tokens that were recorded.

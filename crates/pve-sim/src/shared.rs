@@ -18,7 +18,7 @@ use bytes::Bytes;
 use crate::{
     answer::{Answer, CLOSE, JSON, KEEP_ALIVE},
     cluster::Cluster,
-    endpoints,
+    console, endpoints,
     http::{self, Reply, Request},
     options::Options,
     rule::Rule,
@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) in_flight: Gauge,
     pub(crate) connections: Gauge,
     pub(crate) handshakes: AtomicUsize,
+    /// What clients sent into text terminals after the login.
+    pub(crate) typed: Mutex<Vec<Bytes>>,
     #[cfg(any(test, feature = "recordings"))]
     pub(crate) recordings: Option<crate::recordings::Recordings>,
 }
@@ -56,6 +58,8 @@ pub(crate) struct World {
     pub(crate) lists: HashMap<(String, String), (u64, Bytes)>,
     /// The number of the last process that a task got.
     pub(crate) last_pid: u32,
+    /// Consoles that wait for their connection.
+    pub(crate) tickets: Vec<console::Ticket>,
 }
 
 /// Counts what is there now, and what was there at once at most.
@@ -116,6 +120,9 @@ impl Shared {
         #[cfg(any(test, feature = "recordings"))]
         if let Some(recordings) = &self.recordings {
             let token = token.as_ref().map(|token| (token.id, token.secret));
+            if let Some(reply) = recordings.console_reply(request, path) {
+                return reply;
+            }
             return recordings.reply(&request.method, path, token);
         }
         let answer = self.own_answer(request, path, token);
@@ -123,7 +130,25 @@ impl Shared {
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
+        if answer.status == 101 {
+            return self.console(request, path);
+        }
         reply(&answer, last)
+    }
+
+    /// Lets a connection into a console, for which its ticket was good.
+    fn console(&self, request: &Request, path: &str) -> Reply {
+        let Some(key) = request.header("sec-websocket-key") else {
+            return reply(&Answer::error(400, "missing Sec-WebSocket-Key"), true);
+        };
+        match console::accept(self, path, key) {
+            Some((head, session, upid)) => Reply::Console { head, session, upid },
+            // Guessed: pveproxy connects to the port before it agrees.
+            None => reply(
+                &Answer::error(500, "connect to 'localhost' failed: Connection refused"),
+                true,
+            ),
+        }
     }
 
     fn own_answer(&self, request: &Request, path: &str, token: Option<Credentials<'_>>) -> Answer {

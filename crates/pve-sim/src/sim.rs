@@ -92,6 +92,7 @@ impl Sim {
             certificates: identity.described.clone(),
             lists: HashMap::new(),
             last_pid: 0x1A00,
+            tickets: Vec::new(),
         };
         let shared = Shared {
             port: listener.local_addr()?.port(),
@@ -103,6 +104,7 @@ impl Sim {
             in_flight: Gauge::default(),
             connections: Gauge::default(),
             handshakes: AtomicUsize::new(0),
+            typed: Mutex::default(),
             #[cfg(any(test, feature = "recordings"))]
             recordings: None,
         };
@@ -162,6 +164,13 @@ impl Sim {
         let mut world = lock(&self.shared.world);
         world.lists.clear();
         change(&mut world.cluster)
+    }
+
+    /// What clients sent into text terminals after the login, a message each: `0:1:x` is a key,
+    /// `1:100:30:` a size.
+    pub fn terminal_messages(&self) -> Vec<String> {
+        let messages = lock(&self.shared.typed);
+        messages.iter().map(|message| String::from_utf8_lossy(message).into_owned()).collect()
     }
 
     /// The most requests that were being answered at once.

@@ -27,6 +27,12 @@ pub fn paragraph(text: &str) -> String {
     cleaned(text, PARAGRAPH)
 }
 
+/// A row of a terminal: its blanks stay as they are, since they are what lines things up.
+pub fn screen_line(text: &str) -> String {
+    let characters = text.trim_end().chars();
+    characters.map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).take(SENTENCE).collect()
+}
+
 fn cleaned(text: &str, limit: usize) -> String {
     let text = text.trim();
     let mut clean = String::with_capacity(text.len().min(limit));

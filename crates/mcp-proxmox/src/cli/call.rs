@@ -44,6 +44,7 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> ExitCode {
         }
     };
     let mut call = Call::begin(world.config.zone.clone())
+        .within(&world.limits())
         .under(world.policy())
         .from_client(Some("command line".to_owned()));
     if options.get_flag("yes") {

@@ -2,10 +2,21 @@
 
 use std::process::ExitCode;
 
-use pve_client::{Error, UnsentKind, access, version};
+use pve_client::{
+    Error, UnsentKind,
+    access::{self, Permissions},
+    version::{self, Version},
+};
 
 use super::{World, print};
-use crate::failure::Failure;
+use crate::{
+    answer::clean::label,
+    failure::Failure,
+    rights::{
+        Rights,
+        view::{self, Seen},
+    },
+};
 
 pub(super) async fn run(world: &World) -> ExitCode {
     let reader = world.access();
@@ -22,32 +33,68 @@ pub(super) async fn run(world: &World) -> ExitCode {
         }
     };
     print("address     ok\nTLS         ok\ntoken       ok");
+    if let Some(complaint) = another_product(&found) {
+        print(&format!("version     FAILED\n\n{complaint}"));
+        return ExitCode::FAILURE;
+    }
     print(&format!(
         "version     Proxmox VE {}",
-        found.version.as_deref().unwrap_or("of an unknown version")
+        found.version.as_deref().map_or_else(|| "of an unknown version".to_owned(), label)
     ));
     match reader.get(access::permissions()).await {
-        Ok(permissions) if permissions.is_empty() => {
-            print("\nprivileges  none: PVE knows the token but lets it see nothing");
-            print(&format!(
-                "hint: on a node: pveum acl modify / --tokens '{}' --roles PVEAuditor",
-                world.config.pve.token.id()
-            ));
-            print("      a token with privilege separation also needs its user to have the role");
-            ExitCode::FAILURE
-        }
-        Ok(permissions) => {
-            print(&format!("privileges  on {} paths", permissions.len()));
-            ExitCode::SUCCESS
-        }
+        Ok(permissions) => privileges(permissions, world),
         Err(error) => {
-            print(&format!(
-                "\n{}",
-                Failure::from_pve("ask PVE for the token's privileges", &error)
-            ));
+            let failure = Failure::from_pve("ask PVE for the token's privileges", &error);
+            print(&format!("\n{failure}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Proxmox VE's version begins with its release (`9.2.11` and `9.2`); that of Proxmox Backup Server and of
+/// Mail Gateway, which answer on the same path, does not.
+fn another_product(found: &Version) -> Option<String> {
+    let (version, release) = (found.version.as_deref()?, found.release.as_deref()?);
+    (!version.starts_with(release)).then(|| {
+        format!(
+            "this is not a Proxmox VE: it calls itself version {}, release {}\n\n\
+             hint: Proxmox Backup Server and Mail Gateway answer like this; PVE_HOST must lead to a Proxmox VE node",
+            label(version),
+            label(release)
+        )
+    })
+}
+
+/// Says what the token may do path by path, what it sees of what there is, and what would let it see more.
+fn privileges(permissions: Permissions, world: &World) -> ExitCode {
+    let (rights, token) = (Rights(permissions), world.config.pve.token.id());
+    let seen = view::seen(&rights, world.config.tier, &world.catalog().names());
+    print(&format!("privileges  on {} paths", rights.0.len()));
+    for (path, held) in view::by_path(&rights) {
+        print(&format!("            {path}: {held}"));
+    }
+    for Seen { need, seen, missing, is_nothing } in &seen {
+        let Some(missing) = missing else {
+            print(&format!("sees        {seen} of {}", need.what));
+            continue;
+        };
+        let tools = world.catalog().names().into_iter().filter(|name| need.tools.contains(name));
+        let tools = tools.collect::<Vec<_>>().join(", ");
+        let less = if *is_nothing { "nothing of it" } else { "less than everything" };
+        print(&format!(
+            "sees        {seen} of {}: {tools} will show {less}; needs {missing}",
+            need.what
+        ));
+    }
+    let lines = view::mending(&seen, token);
+    if !lines.is_empty() {
+        print("\nhint: on a node, what you want of this lets it see more:");
+        for line in lines {
+            print(&format!("      {line}"));
+        }
+    }
+    let is_blind = seen.iter().any(|seen| seen.is_nothing && seen.need.is_basic);
+    if is_blind { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 /// How far it came.

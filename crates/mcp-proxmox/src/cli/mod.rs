@@ -22,6 +22,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use pve_client::Reader;
 
 use crate::{
+    call::Limits,
     catalog::{self, Catalog},
     config::{Config, Mistakes, settings},
     policy::Policy,
@@ -69,13 +70,14 @@ async fn dispatch(matches: &ArgMatches) -> ExitCode {
 struct World {
     config: Config,
     #[cfg(feature = "demo")]
-    _demo: Option<pve_sim::Sim>,
+    #[expect(dead_code, reason = "the demo cluster lives as long as this holds it")]
+    demo: Option<pve_sim::Sim>,
 }
 
 impl World {
     async fn open(matches: &ArgMatches) -> Result<Self, String> {
         #[cfg(feature = "demo")]
-        let (config, _demo) = if matches.get_flag("demo") {
+        let (config, demo) = if matches.get_flag("demo") {
             let demo = demo::start().await?;
             (demo::config(&demo, &written(matches)), Some(demo))
         } else {
@@ -91,7 +93,7 @@ impl World {
         Ok(Self {
             config,
             #[cfg(feature = "demo")]
-            _demo,
+            demo,
         })
     }
 
@@ -101,6 +103,15 @@ impl World {
 
     fn policy(&self) -> Arc<Policy> {
         Arc::new(Policy::of(&self.config))
+    }
+
+    fn limits(&self) -> Arc<Limits> {
+        Arc::new(Limits {
+            tier: self.config.tier,
+            allow: self.config.allow.clone(),
+            protect: self.config.protect.clone(),
+            offered: self.catalog().names(),
+        })
     }
 
     fn catalog(&self) -> Catalog {
@@ -116,6 +127,7 @@ async fn serve(world: World) -> ExitCode {
         world.config.output,
         world.config.zone.clone(),
     )
+    .within(world.config.allow.clone(), world.config.protect.clone())
     .under(world.policy());
     match server.serve_stdio().await {
         Ok(()) => ExitCode::SUCCESS,

@@ -116,21 +116,27 @@ mod tests {
         Ok(list(text, 8006)?.into_iter().map(|host| (host.name, host.port, host.prefix)).collect())
     }
 
-    fn one(name: &str, port: u16, prefix: &str) -> Result<Vec<(String, u16, String)>, String> {
-        Ok(vec![(name.to_owned(), port, prefix.to_owned())])
+    fn one(name: &str, port: u16, prefix: &str) -> Vec<(String, u16, String)> {
+        vec![(name.to_owned(), port, prefix.to_owned())]
     }
 
     #[test]
     fn whatever_people_paste_is_read() {
-        assert_eq!(read("pve.lan"), one("pve.lan", 8006, ""));
-        assert_eq!(read("pve.lan:443"), one("pve.lan", 443, ""));
-        assert_eq!(read("https://pve.lan:8006/"), one("pve.lan", 8006, ""));
-        assert_eq!(read("https://pve.lan:8006/#v1:0:=node%2Fpve1:4:5"), one("pve.lan", 8006, ""));
-        assert_eq!(read("https://proxy.lan:443/pve/api2/json"), one("proxy.lan", 443, "/pve"));
-        assert_eq!(read("192.0.2.10"), one("192.0.2.10", 8006, ""));
-        assert_eq!(read("fd00::1"), one("fd00::1", 8006, ""));
-        assert_eq!(read("[fd00::1]"), one("fd00::1", 8006, ""));
-        assert_eq!(read("https://[fd00::1]:8443"), one("fd00::1", 8443, ""));
+        assert_eq!(read("pve.lan").unwrap(), one("pve.lan", 8006, ""));
+        assert_eq!(read("pve.lan:443").unwrap(), one("pve.lan", 443, ""));
+        assert_eq!(read("https://pve.lan:8006/").unwrap(), one("pve.lan", 8006, ""));
+        assert_eq!(
+            read("https://pve.lan:8006/#v1:0:=node%2Fpve1:4:5").unwrap(),
+            one("pve.lan", 8006, "")
+        );
+        assert_eq!(
+            read("https://proxy.lan:443/pve/api2/json").unwrap(),
+            one("proxy.lan", 443, "/pve")
+        );
+        assert_eq!(read("192.0.2.10").unwrap(), one("192.0.2.10", 8006, ""));
+        assert_eq!(read("fd00::1").unwrap(), one("fd00::1", 8006, ""));
+        assert_eq!(read("[fd00::1]").unwrap(), one("fd00::1", 8006, ""));
+        assert_eq!(read("https://[fd00::1]:8443").unwrap(), one("fd00::1", 8443, ""));
     }
 
     #[test]

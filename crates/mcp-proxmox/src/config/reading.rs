@@ -36,8 +36,8 @@ impl Reading<'_> {
             }
         }
         // A client that did not fill in a placeholder hands it on as it is.
-        (!text.is_empty() && !(text.starts_with("${") && text.ends_with('}')))
-            .then(|| text.to_owned())
+        let is_placeholder = text.starts_with("${") && text.ends_with('}');
+        (!text.is_empty() && !is_placeholder).then(|| text.to_owned())
     }
 
     pub(super) fn wrong(&mut self, setting: &Setting, wrong: String) {

@@ -15,7 +15,7 @@ pub struct Setting {
 
 macro_rules! settings {
     ($($name:ident = $variable:literal, $flag:expr, $value:literal, $help:literal;)*) => {
-        $(#[doc = $help] pub const $name: Setting =
+        $(#[doc = concat!("`", $variable, "`")] pub const $name: Setting =
             Setting { variable: $variable, flag: $flag, value: $value, help: $help };)*
         /// Every setting, in the order of the help.
         pub const ALL: &[Setting] = &[$($name),*];

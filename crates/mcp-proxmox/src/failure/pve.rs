@@ -14,6 +14,33 @@ impl Failure {
             None => failure,
         }
     }
+
+    /// The failure of a part of an answer, other parts of which PVE gave to the same token.
+    pub fn of_part(asked: &str, error: &Error) -> Self {
+        let failure = Self::from_pve(asked, error);
+        match error.refusal().map(Refusal::kind) {
+            Some(RefusalKind::Unauthenticated) => Self::new(format!(
+                "{}; other nodes accept it, so the clocks of the nodes may differ",
+                failure.what()
+            )),
+            _ => failure,
+        }
+    }
+}
+
+/// The request was a write, and nobody knows whether it was carried out.
+fn is_lost_write(error: &Error) -> bool {
+    let is_write = match error {
+        Error::Lost { method, .. }
+        | Error::Foreign { method, .. }
+        | Error::Unreadable { method, .. } => *method == Method::Post,
+        Error::Refused(refusal) => refusal.method == Method::Post,
+        _ => false,
+    };
+    // Where the node could not even be reached, nothing was carried out.
+    let is_unreached =
+        error.refusal().is_some_and(|refusal| refusal.kind() == RefusalKind::NodeUnreachable);
+    is_write && !is_unreached && error.may_have_taken_effect()
 }
 
 fn happened(error: &Error) -> String {
@@ -85,13 +112,14 @@ fn method(method: Method) -> &'static str {
 }
 
 fn advice(error: &Error) -> Option<String> {
+    if is_lost_write(error) {
+        let advice = "it may have been carried out: read the guest's state and its newest task before anything else";
+        return Some(advice.to_owned());
+    }
     let advice = match error {
-        Error::Unsent(unsent) => return unsent_advice(unsent),
-        Error::Lost { method: Method::Get, .. } => {
-            "the node may be overloaded or cut off: list_nodes tells how the nodes are; ask again later"
-        }
+        Error::Unsent(unsent) => unsent_advice(unsent),
         Error::Lost { .. } => {
-            "it may have been carried out: read the guest's state and its newest task before anything else"
+            "the node may be overloaded or cut off: list_nodes tells how the nodes are; ask again later"
         }
         Error::Refused(refusal) => return refusal_advice(refusal),
         Error::Foreign { .. } => {
@@ -106,15 +134,14 @@ fn advice(error: &Error) -> Option<String> {
     Some(advice.to_owned())
 }
 
-fn unsent_advice(unsent: &Unsent) -> Option<String> {
-    let advice = match &unsent.kind {
+fn unsent_advice(unsent: &Unsent) -> &'static str {
+    match &unsent.kind {
         UnsentKind::DeadlineOver => "too much was asked at once, or a node hangs: ask for less",
         UnsentKind::Tls(problem) => tls_advice(problem),
         _ => {
             "only the user can mend this: is the host up, and are PVE_HOST and PVE_PORT right? `mcp-proxmox check` shows it step by step"
         }
-    };
-    Some(advice.to_owned())
+    }
 }
 
 /// The ways to trust a certificate, the safest first.
@@ -204,12 +231,89 @@ fn forbidden_advice(path: Option<&str>, privileges: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::{collections::BTreeMap, time::Duration};
+
+    use pve_client::{Fingerprint, LostWhy};
+
     use super::*;
 
+    fn refusal(status: u16, message: &str) -> Error {
+        let errors = BTreeMap::from([("limit".to_owned(), "type check failed".to_owned())]);
+        Error::Refused(Refusal {
+            status,
+            reason: message.to_owned(),
+            message: message.to_owned(),
+            errors,
+            path: "/nodes/pve1/status".to_owned(),
+            method: Method::Get,
+        })
+    }
+
+    fn unsent(kind: UnsentKind) -> Error {
+        Error::Unsent(Unsent { host: "pve.lan:8006".to_owned(), kind })
+    }
+
+    fn every_kind() -> Vec<Error> {
+        let fingerprint: Fingerprint = "ab".repeat(32).parse().unwrap();
+        let lost = |method| Error::Lost {
+            host: "pve.lan:8006".to_owned(),
+            method,
+            path: "/version".to_owned(),
+            why: LostWhy::TimedOut(Duration::from_secs(35)),
+        };
+        vec![
+            refusal(401, "No ticket"),
+            refusal(401, "Authentication failed!"),
+            refusal(403, "Permission check failed (/vms/100, VM.Audit|VM.Monitor)"),
+            refusal(400, "Parameter verification failed."),
+            refusal(500, "Configuration file 'nodes/pve1/qemu-server/9.conf' does not exist"),
+            refusal(500, "hostname lookup 'nope' failed - failed to get address info"),
+            refusal(500, "cluster not ready - no quorum?"),
+            refusal(500, "RPCEnvironment init request failed: Connection refused"),
+            refusal(501, "Method 'GET /x' not implemented"),
+            refusal(595, "No route to host"),
+            refusal(596, "Connection timed out"),
+            refusal(599, "Too many redirections"),
+            refusal(500, &"very long ".repeat(1000)),
+            lost(Method::Get),
+            lost(Method::Post),
+            unsent(UnsentKind::Refused),
+            unsent(UnsentKind::DeadlineOver),
+            unsent(
+                TlsProblem::UnknownIssuer {
+                    issuer: "PVE Cluster Manager CA".to_owned(),
+                    is_self_signed: false,
+                    fingerprint,
+                }
+                .into(),
+            ),
+            unsent(
+                TlsProblem::NotPinned { expected: vec![fingerprint], presented: fingerprint }
+                    .into(),
+            ),
+        ]
+    }
+
     #[test]
-    fn no_failure_is_longer_than_a_hundred_words() {
-        for advice in [forbidden_advice(Some("/vms/100"), &["VM.Audit".to_owned()])] {
-            assert!(advice.split(' ').count() < 60, "{advice}");
+    fn every_failure_says_what_was_asked_and_what_to_do_in_a_hundred_words() {
+        for error in every_kind() {
+            let told = Failure::from_pve("read the state of 100", &error).to_string();
+            assert!(told.starts_with("could not read the state of 100: "), "{told}");
+            let n_words = told.split_whitespace().count();
+            assert!(n_words <= 120, "{n_words} words: {told}");
+            let is_hopeless = matches!(&error, Error::Refused(refusal) if matches!(refusal.kind(), RefusalKind::Other | RefusalKind::BadParameters));
+            assert!(is_hopeless || told.contains("\n\nhint: "), "no advice: {told}");
+            for type_name in ["Refusal", "Error::", "Unsent", "TlsProblem", "Some("] {
+                assert!(!told.contains(type_name), "{told}");
+            }
         }
+    }
+
+    #[test]
+    fn a_missing_privilege_is_named_with_its_path_and_how_to_grant_it() {
+        let error = refusal(403, "Permission check failed (/vms/100, VM.Audit)");
+        let told = Failure::from_pve("read it", &error).to_string();
+        assert!(told.contains("lacks the privilege VM.Audit on /vms/100"), "{told}");
+        assert!(told.contains("pveum acl modify /vms/100 --tokens"), "{told}");
     }
 }

@@ -118,8 +118,13 @@ pub fn node_of(guest: &Listed) -> &str {
 
 /// The name that somebody gave it. PVE makes up `VM 105` and `CT105` for guests without one.
 pub fn real_name(guest: &Listed) -> Option<&str> {
-    let name = guest.name.as_deref()?;
-    let vmid = guest.vmid?.to_string();
-    let made_up = name.strip_prefix("VM ") == Some(&vmid) || name.strip_prefix("CT") == Some(&vmid);
-    (!made_up && !name.is_empty()).then_some(name)
+    given_name(guest.name.as_deref()?, guest.vmid?)
+}
+
+/// The name, unless PVE made it up.
+pub fn given_name(name: &str, vmid: VmId) -> Option<&str> {
+    let vmid = vmid.to_string();
+    let is_made_up =
+        name.strip_prefix("VM ") == Some(&vmid) || name.strip_prefix("CT") == Some(&vmid);
+    (!is_made_up && !name.is_empty()).then_some(name)
 }

@@ -30,9 +30,9 @@ use tokio::{
 
 use crate::{
     answer::Answer,
-    call::{Call, Progress},
+    call::{Call, Limits, Progress},
     catalog::{Catalog, NotOffered, Offered},
-    config::Output,
+    config::{GuestSet, Output},
     failure::Failure,
     instructions,
     policy::Policy,
@@ -53,12 +53,14 @@ pub struct Server {
     zone: jiff::tz::TimeZone,
     policy: Arc<Policy>,
     asking: asking::Asking,
+    limits: Arc<Limits>,
     tools: OnceLock<Vec<Tool>>,
 }
 
 impl Server {
     /// A server that offers `catalog` on the cluster behind `access`.
     pub fn new(access: Access, catalog: Catalog, output: Output, zone: jiff::tz::TimeZone) -> Self {
+        let limits = Limits { tier: access.level(), offered: catalog.names(), ..Limits::default() };
         Self {
             access,
             catalog,
@@ -66,6 +68,7 @@ impl Server {
             zone,
             policy: Arc::default(),
             asking: asking::Asking::new(),
+            limits: limits.into(),
             tools: OnceLock::new(),
         }
     }
@@ -74,6 +77,14 @@ impl Server {
     #[must_use]
     pub fn under(self, policy: Arc<Policy>) -> Self {
         Self { policy, ..self }
+    }
+
+    /// The same server, whose write tools act within these sets of guests.
+    #[must_use]
+    pub fn within(mut self, allow: Option<GuestSet>, protect: GuestSet) -> Self {
+        let limits = Limits { allow, protect, ..Limits::clone(&self.limits) };
+        self.limits = limits.into();
+        self
     }
 
     /// Serves one client on standard input and output, until it leaves.
@@ -191,6 +202,7 @@ impl ServerHandler for Server {
         let client = context.client_info().map(|client| crate::answer::clean::label(&client.name));
         let call = Call::begin(self.zone.clone())
             .with_progress(progress)
+            .within(&self.limits)
             .under(Arc::clone(&self.policy))
             .with_person(asked.person)
             .from_client(client);

@@ -189,7 +189,7 @@ impl Output {
             Ok(part) => Some(part),
             Err(error) => {
                 self.not_available
-                    .push(Failure::from_pve(&format!("read {name}"), &error).what().to_owned());
+                    .push(Failure::of_part(&format!("read {name}"), &error).what().to_owned());
                 None
             }
         }
@@ -250,7 +250,9 @@ fn ending(certificates: &[CertificateInfo], call: &Call) -> Vec<String> {
 }
 
 fn last_pressure(points: &[rrd::NodePoint]) -> Option<Pressure> {
-    let point = points.iter().rev().find(|point| point.pressurecpusome.is_some())?;
+    // After an upgrade two resolutions follow each other: the time of a point counts, not its place.
+    let known = points.iter().filter(|point| point.pressurecpusome.is_some());
+    let point = known.max_by_key(|point| point.time)?;
     let round = |percent: Option<f64>| percent.map(|percent| (percent * 10.0).round() / 10.0);
     Some(Pressure {
         cpu: round(point.pressurecpusome),

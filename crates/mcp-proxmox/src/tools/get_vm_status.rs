@@ -16,7 +16,10 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
-    lookup::guest::{Found, find, real_name},
+    lookup::{
+        self,
+        guest::{Found, find, given_name, real_name},
+    },
     tier::Reads,
 };
 
@@ -124,7 +127,7 @@ impl Tool for GetVmStatus {
 
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
         let mut found = find(&pve, &input.vm).await?;
-        if found.listed.status.as_deref() == Some("unknown") && found.listed.maxmem.is_none() {
+        if is_without_figures(&found.listed) && is_offline(&pve, &found).await? {
             return Ok(of_a_dead_node(found));
         }
         let mut current = pve.get(guest::current(&found.guest)).await;
@@ -153,6 +156,17 @@ impl Tool for GetVmStatus {
     }
 }
 
+/// So the list has the guests of a node that is dead, and one that was made just now.
+fn is_without_figures(listed: &Listed) -> bool {
+    listed.status.as_deref() == Some("unknown") && listed.maxmem.is_none()
+}
+
+/// Whether its node is known to be off. Asking such a node costs seconds and brings nothing.
+async fn is_offline(pve: &Reader, found: &Found) -> Result<bool, Failure> {
+    let (_, node) = lookup::node::find(pve, found.guest.node.as_str()).await?;
+    Ok(node.status.as_deref() == Some("offline"))
+}
+
 /// What its own node says now.
 fn live(found: Found, current: Current) -> Output {
     let mut output = Output::of(&found);
@@ -160,7 +174,12 @@ fn live(found: Found, current: Current) -> Output {
     let is_vm = found.guest.kind == Kind::Qemu;
     output.status = state(&current);
     output.notes.extend(remark(&output.status));
-    output.name = current.name.as_deref().map(label).or(output.name);
+    output.name = current
+        .name
+        .as_deref()
+        .and_then(|name| given_name(name, found.guest.vmid))
+        .map(label)
+        .or(output.name);
     output.template = current.template.filter(|template| *template);
     output.lock = current.lock.as_deref().map(label);
     output.ha = current.ha.as_ref().filter(|ha| ha.managed == Some(true)).map(|ha| {
@@ -245,7 +264,7 @@ fn of_a_dead_node(found: Found) -> Output {
     let mut output = Output::of(&found);
     output.status = "unknown".to_owned();
     output.notes.push(format!(
-        "its node {} is offline or sends no figures, so nothing else is known; see list_nodes",
+        "its node {} is offline, so nothing else is known; see list_nodes",
         label(found.guest.node.as_str())
     ));
     output

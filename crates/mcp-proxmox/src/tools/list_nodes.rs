@@ -146,7 +146,7 @@ async fn ask(pve: &Reader, call: &Call, nodes: Vec<NodeName>) -> Vec<Live> {
         let status = pve
             .get(node::status(&node))
             .await
-            .map_err(|error| Failure::from_pve("ask the node", &error));
+            .map_err(|error| Failure::of_part("ask the node", &error));
         Live { node, status }
     });
     answers.buffer_unordered(AT_ONCE).collect().await

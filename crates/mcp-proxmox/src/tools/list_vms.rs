@@ -160,9 +160,9 @@ impl Tool for ListVms {
         let mut table = if input.detail { detailed() } else { short() };
         for guest in page.guests {
             if input.detail {
-                push_detailed(&mut table, guest)
+                push_detailed(&mut table, guest);
             } else {
-                push_short(&mut table, guest)
+                push_short(&mut table, guest);
             }
         }
         if page.next_cursor.is_some() {

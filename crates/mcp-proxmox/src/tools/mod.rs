@@ -1,9 +1,20 @@
 //! The tools, one file each. To add one: its file, a line here, a line in [`catalog`](crate::catalog),
 //! and its test file; the tests say what else is missing.
 
+mod console;
+pub mod get_access;
+pub mod get_metrics;
+pub mod get_metrics_chart;
+pub mod get_network_stats;
 pub mod get_node_status;
+pub mod get_storage_status;
+pub mod get_vm_console;
+pub mod get_vm_details;
+pub mod get_vm_screenshot;
 pub mod get_vm_status;
+pub mod list_networks;
 pub mod list_nodes;
+pub mod list_storage;
 pub mod list_vms;
 pub mod reboot_vm;
 pub mod reset_vm;

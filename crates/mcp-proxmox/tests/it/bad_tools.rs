@@ -13,7 +13,10 @@ use rmcp::model::CallToolRequestParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{access, connect, demo, failed, structured};
+use crate::{
+    process::PATIENCE,
+    support::{access, connect, demo, failed, structured},
+};
 
 const TOOLS: &[Entry] = &[entry::<Panics>(), entry::<Works>()];
 
@@ -67,7 +70,9 @@ async fn a_panic_is_answered() {
     let catalog = Catalog::new(TOOLS, Level::Read, |_| true);
     let server = Server::new(access(&sim), catalog, Output::Both, jiff::tz::TimeZone::UTC);
     let client = connect(server).await;
-    let told = failed(&client.call_tool(CallToolRequestParams::new("get_panic")).await.unwrap());
+    // Without an answer the client would wait for ever.
+    let answer = client.call_tool(CallToolRequestParams::new("get_panic"));
+    let told = failed(&tokio::time::timeout(PATIENCE, answer).await.expect("an answer").unwrap());
     assert!(told.contains("hit a bug in this server"), "{told}");
     assert!(!told.contains("on purpose"), "what a panic says is not for the client: {told}");
     let answer =

@@ -12,7 +12,7 @@ use pve_sim::Sim;
 use serde_json::{Value, json};
 
 /// Longer than anything here takes; only a hanging program is stopped by it.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The running program.
 pub struct Program {

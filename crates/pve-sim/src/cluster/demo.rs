@@ -1,7 +1,12 @@
 //! The cluster that `--demo` shows: a small company's, with some life and some trouble in it.
 
+mod consoles;
+mod details;
+mod network;
+mod storages;
+
 use crate::{
-    cluster::{Cluster, Guest, Node, State, Storage, Subscription, Takes, Task, Update},
+    cluster::{Cluster, Guest, Node, State, Subscription, Takes, Task, Update},
     date,
     permission::Role,
 };
@@ -14,7 +19,6 @@ pub const DEMO_TOKEN_SECRET: &str = "de300000-0000-4000-8000-000000000000";
 pub const DEMO_AUDITOR_ID: &str = "monitor@pve!demo";
 
 const GIB: u64 = 1 << 30;
-const TIB: u64 = 1 << 40;
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 
@@ -64,7 +68,10 @@ impl Cluster {
         for guest in &mut demo.guests {
             guest.takes = Takes::Seconds(2);
         }
-        demo.storages = storages();
+        demo.storages = storages::of(&demo.guests, date::unix_now());
+        details::add(&mut demo, date::unix_now());
+        network::add(&mut demo);
+        consoles::give(&mut demo);
         demo.tasks = tasks(date::unix_now());
         demo.token(DEMO_TOKEN_ID, DEMO_TOKEN_SECRET)
             .token(DEMO_AUDITOR_ID, DEMO_TOKEN_SECRET)
@@ -155,23 +162,6 @@ fn troubled() -> Vec<Guest> {
     ct_template.tags = vec!["template".to_owned()];
     let ct_stopped = Guest::ct(207, "pve3", "minecraft");
     vec![paused, in_backup, hibernated, broken, stopped, template, ct_template, ct_stopped]
-}
-
-fn storages() -> Vec<Storage> {
-    let of = |name: &str, plugin: &str, content: &[&str], (used, total), shared| {
-        let mut storage = Storage::new(name, plugin, content);
-        (storage.used, storage.total, storage.shared) = (used, total, shared);
-        storage
-    };
-    let mut zfs =
-        of("local-zfs", "zfspool", &["images", "rootdir"], (640 * GIB, 1800 * GIB), false);
-    zfs.per_node.insert("pve3".to_owned(), (1690 * GIB, 1800 * GIB));
-    vec![
-        of("local", "dir", &["iso", "vztmpl", "snippets"], (38 * GIB, 220 * GIB), false),
-        zfs,
-        of("nas", "nfs", &["iso", "backup", "images"], (11 * TIB + 400 * GIB, 12 * TIB), true),
-        of("pbs", "pbs", &["backup"], (6 * TIB, 16 * TIB), true),
-    ]
 }
 
 /// Last night's backups, one that still runs, and what went wrong since.

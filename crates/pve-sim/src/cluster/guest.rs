@@ -1,6 +1,7 @@
 //! A guest: a VM or a container, what it is doing, and what it uses.
 
-use super::Takes;
+use super::{Takes, details::Details};
+use crate::cluster::{Screen, Terminal};
 
 /// A VM or a container.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -60,6 +61,12 @@ pub struct Guest {
     pub deaf: bool,
     /// What every task of it warns of.
     pub warns: Option<String>,
+    /// Its configuration beyond that, its snapshots, and what is inside.
+    pub details: Details,
+    /// Its text terminal: of a VM only with [`Guest::serial`].
+    pub terminal: Terminal,
+    /// Its screen; a container's is drawn by vncterm.
+    pub screen: Screen,
 }
 
 /// What a guest uses.
@@ -198,6 +205,9 @@ impl Guest {
             takes: Takes::AtOnce,
             deaf: false,
             warns: None,
+            details: Details::default(),
+            terminal: Terminal::default(),
+            screen: Screen::default(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A node: the machine, what runs on it, and what it says of itself.
 
+use super::network::Interface;
+
 /// A node of the cluster.
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -54,6 +56,10 @@ pub struct Node {
     pub services: Vec<Service>,
     /// Updates that wait to be installed.
     pub updates: Vec<Update>,
+    /// Its network interfaces; if there are none here, it has the usual ones.
+    pub interfaces: Vec<Interface>,
+    /// What was changed in its network and is not applied, as a diff.
+    pub network_changes: Option<String>,
 }
 
 /// A service of a node.
@@ -130,6 +136,8 @@ impl Node {
             boot_mode: "efi".to_owned(),
             services: Service::usual(),
             updates: Vec::new(),
+            interfaces: Vec::new(),
+            network_changes: None,
         }
     }
 

@@ -96,7 +96,7 @@ impl Values {
             let text = match known.iter().find(|parameter| parameter.name == name) {
                 Some(parameter) => parameter.kind.refuse(value),
                 None if name == "vmid" => Kind::Vmid.refuse(value),
-                None if name == "node" || name == "upid" => None,
+                None if ["node", "upid", "storage"].contains(&name.as_str()) => None,
                 None => Some(
                     "property is not defined in schema and the schema does not allow additional properties"
                         .to_owned(),
@@ -140,7 +140,7 @@ fn boolean(value: &str) -> Option<bool> {
 }
 
 /// Reads `a=1&b=2`; PVE takes `;` for `&` too.
-fn form(text: &str) -> Vec<(String, String)> {
+pub(super) fn form(text: &str) -> Vec<(String, String)> {
     let decode =
         |part: &str| percent_decode_str(&part.replace('+', " ")).decode_utf8_lossy().into_owned();
     let pairs = text.split(['&', ';']).filter(|pair| !pair.is_empty());

@@ -4,7 +4,7 @@
 //! One request for each node that has running VMs in the list; PVE then asks every VM's QEMU, which is
 //! slow on busy nodes. A node that does not answer costs its own rows only, and is named.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use futures_util::{StreamExt as _, stream};
 use pve_client::{Kind, NodeName, Reader, VmId, guest};
@@ -19,9 +19,7 @@ const AT_ONCE: usize = 4;
 
 /// Corrects the states of running VMs. Returns what could not be looked at.
 pub(super) async fn ask(pve: &Reader, call: &Call, guests: &mut [Row]) -> Vec<String> {
-    let running = guests
-        .iter()
-        .filter(|guest| guest.listed.kind == Some(Kind::Qemu) && guest.status == "running");
+    let running = guests.iter().filter(|guest| is_asked(guest));
     let nodes: BTreeSet<NodeName> = running.filter_map(|guest| guest.listed.node.clone()).collect();
     let pve = pve.until(call.part(SECONDS));
     let pve = &pve;
@@ -30,16 +28,18 @@ pub(super) async fn ask(pve: &Reader, call: &Call, guests: &mut [Row]) -> Vec<St
         (node, answer)
     });
     let mut states: HashMap<VmId, String> = HashMap::new();
+    let mut answered = BTreeSet::new();
     let mut notes = Vec::new();
     for (node, answer) in answers.buffer_unordered(AT_ONCE).collect::<Vec<_>>().await {
         match answer {
             Ok(listed) => {
+                answered.insert(node);
                 states.extend(
                     listed.into_iter().filter_map(|guest| Some((guest.vmid?, guest.qmpstatus?))),
                 );
             }
             Err(error) => {
-                let failure = Failure::from_pve("ask the node", &error);
+                let failure = Failure::of_part("ask the node", &error);
                 notes.push(format!(
                     "states on {} are not exact: {}",
                     node.as_str(),
@@ -48,10 +48,26 @@ pub(super) async fn ask(pve: &Reader, call: &Call, guests: &mut [Row]) -> Vec<St
             }
         }
     }
-    for guest in guests {
-        if let Some(exact) = guest.listed.vmid.and_then(|vmid| states.remove(&vmid)) {
-            guest.status = state(&guest.listed, Some(&exact));
+    let mut n_missing: BTreeMap<NodeName, usize> = BTreeMap::new();
+    for guest in guests.iter_mut().filter(|guest| is_asked(guest)) {
+        match guest.listed.vmid.and_then(|vmid| states.remove(&vmid)) {
+            Some(exact) => guest.status = state(&guest.listed, Some(&exact)),
+            None => {
+                if let Some(node) = guest.listed.node.clone().filter(|node| answered.contains(node))
+                {
+                    *n_missing.entry(node).or_default() += 1;
+                }
+            }
         }
     }
+    notes.extend(n_missing.into_iter().map(|(node, n_guests)| {
+        let node = node.as_str();
+        format!("{node} did not say the exact state of {n_guests} of its VMs; they are shown as the list has them")
+    }));
     notes
+}
+
+/// What the cluster's list cannot tell apart.
+fn is_asked(guest: &Row) -> bool {
+    guest.listed.kind == Some(Kind::Qemu) && guest.status == "running"
 }

@@ -83,7 +83,7 @@ fn by_node(guests: &[Row]) -> BTreeMap<String, usize> {
         return counts;
     }
     let mut largest: Vec<_> = counts.into_iter().collect();
-    largest.sort_by(|a, b| b.1.cmp(&a.1));
+    largest.sort_by_key(|(_, n_guests)| std::cmp::Reverse(*n_guests));
     let rest = largest.split_off(NODES);
     let n_rest = rest.iter().map(|(_, n_guests)| n_guests).sum();
     let mut counts: BTreeMap<_, _> = largest.into_iter().collect();

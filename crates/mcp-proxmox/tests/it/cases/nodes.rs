@@ -65,6 +65,7 @@ async fn q045_maintenance_is_shown_and_such_a_node_may_vanish() {
 #[tokio::test]
 async fn q047_a_node_is_asked_by_the_spelling_of_the_cluster() {
     let sim = named(&["HV-01", "hv-02"]).await;
+    sim.answer(Rule::get("/nodes/HV-01/rrddata").data(&json!([])));
     for node in ["HV-01", "hv-01", " Hv-01 "] {
         let status = answer(&sim, "get_node_status", json!({ "node": node })).await;
         assert_eq!((&status["node"], &status["status"]), (&json!("HV-01"), &json!("online")));

@@ -1,0 +1,201 @@
+//! `get_vm_screenshot`: the screen of a guest as a picture.
+//!
+//! The whole screen comes over VNC, shared with whoever looks already, and is scaled to a size that a
+//! model can take.
+
+mod picture;
+
+use jiff::Timestamp;
+use pve_client::{
+    Kind, Reader,
+    console::{ConsoleError, ConsoleProblem, Screenshot},
+    guest,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::time::{Duration, Instant};
+
+use crate::{
+    answer::{
+        Bytes, Picture,
+        clean::{label, sentence},
+    },
+    call::Call,
+    catalog::{Tool, Toolset},
+    failure::Failure,
+    lookup::guest::{Found, find, real_name},
+    tier::Reads,
+};
+use picture::Area;
+
+/// How long a screen may take to come, in seconds.
+const LOOK_SECONDS: u64 = 20;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct GetVmScreenshot;
+
+/// Which screen, and how.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Vmid or unique name of the VM or container.
+    vm: String,
+    /// Widest picture in pixels (default 1024).
+    #[schemars(range(min = 64, max = 2048))]
+    max_width: Option<u32>,
+    /// A part of the screen in its own pixels: `x,y,width,height`.
+    crop: Option<String>,
+    /// Wait up to so many seconds until the screen changes.
+    #[schemars(range(min = 1, max = 25))]
+    wait_change_seconds: Option<u64>,
+}
+
+impl Tool for GetVmScreenshot {
+    const NAME: &'static str = "get_vm_screenshot";
+    const TITLE: &'static str = "Screenshot";
+    const DESCRIPTION: &'static str = "Picture (PNG) of the screen of a VM (its display) or container (its terminal) as it is now. Types nothing \
+        and throws nobody out. For text of a serial port that can be searched use get_vm_console.";
+    const TOOLSET: Toolset = Toolset::Console;
+
+    type Effect = Reads;
+    type Input = Input;
+    type Output = Picture;
+
+    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Picture, Failure> {
+        let crop = input.crop.as_deref().map(Area::parse).transpose()?;
+        let found = find(&pve, &input.vm).await?;
+        let current = pve.get(guest::current(&found.guest)).await.map_err(|error| {
+            Failure::from_pve(&format!("read the state of {}", found.guest.vmid), &error)
+        })?;
+        let who = named(&found);
+        if current.status.as_deref() == Some("stopped") {
+            return Err(Failure::new(format!(
+                "{who} does not run, so there is nothing on its screen"
+            ))
+            .hint("start_vm starts it, if this server may; get_vm_status tells more"));
+        }
+        let wait = input.wait_change_seconds.map(Duration::from_secs);
+        let seen = look(&pve, call, &found, wait).await.map_err(|error| not_seen(&who, &error))?;
+        let shot = &seen.shot;
+        let area = match crop {
+            Some(area) => area.within(shot.width, shot.height)?,
+            None => Area { x: 0, y: 0, width: shot.width, height: shot.height },
+        };
+        let picture = picture::of(shot, area, input.max_width.unwrap_or(1024));
+        let picture = picture.ok_or_else(|| Failure::bug(Self::NAME))?;
+        let text = told(&found, &seen, &area, &picture, call, input.wait_change_seconds);
+        Ok(Picture { text, png: picture.png })
+    }
+}
+
+/// What was seen.
+struct Seen {
+    shot: Screenshot,
+    server: String,
+    /// Whether it changed, where that was waited for.
+    changed: Option<bool>,
+}
+
+async fn look(
+    pve: &Reader,
+    call: &Call,
+    found: &Found,
+    wait: Option<Duration>,
+) -> Result<Seen, ConsoleError> {
+    let mut screen = pve.watch_screen(&found.guest).await?;
+    let failed = |problem| ConsoleError { problem, task: None };
+    let mut shot = screen.look(call.part(LOOK_SECONDS)).await.map_err(failed)?;
+    let mut changed = None;
+    if let Some(wait) = wait {
+        // What is left has to be enough to make the picture.
+        let latest = call.deadline.checked_sub(Duration::from_secs(5));
+        let until = latest.map_or_else(Instant::now, |latest| latest.min(Instant::now() + wait));
+        // A screen that breaks off while it is waited for was seen all the same.
+        let newer = screen.change(&shot, until).await.unwrap_or_default();
+        changed = Some(newer.is_some());
+        shot = newer.unwrap_or(shot);
+    }
+    let server = label(screen.name());
+    screen.close().await;
+    Ok(Seen { shot, server, changed })
+}
+
+fn not_seen(who: &str, error: &ConsoleError) -> Failure {
+    let asked = format!("see the screen of {who}");
+    match &error.problem {
+        ConsoleProblem::NotOpened(error) => super::console::refused(&asked, error),
+        problem => {
+            let failure =
+                Failure::new(format!("could not {asked}: {}", sentence(&problem.to_string())));
+            match problem {
+                ConsoleProblem::TooLarge { .. } => {
+                    failure.hint("up to 16.7 million pixels are read, such as 4096 x 4096")
+                }
+                _ => failure.hint(
+                    "try again; a VM without a display (`vga: none`) has no screen, but may have a serial port: get_vm_console",
+                ),
+            }
+        }
+    }
+}
+
+/// What the picture shows, in words.
+fn told(
+    found: &Found,
+    seen: &Seen,
+    area: &Area,
+    picture: &picture::Made,
+    call: &Call,
+    waited: Option<u64>,
+) -> String {
+    let Screenshot { width, height, .. } = seen.shot;
+    let what = match found.guest.kind {
+        Kind::Qemu => "VM",
+        Kind::Lxc => "container",
+    };
+    let time = call.time(Timestamp::now().as_second()).unwrap_or_default();
+    let mut text = format!(
+        "screen of {what} {} on {} at {time}: {width} x {height} pixels",
+        named(found),
+        label(found.guest.node.as_str())
+    );
+    if (area.width, area.height) != (width, height) {
+        text += &format!(", of which {} x {} from {},{}", area.width, area.height, area.x, area.y);
+    }
+    if (picture.width, picture.height) != (area.width, area.height) {
+        text += &format!(
+            ", shown at {} x {} (a part in full size: `crop`)",
+            picture.width, picture.height
+        );
+    }
+    text += &format!("; PNG of {}; drawn by `{}`", Bytes(picture.png.len() as u64), seen.server);
+    if let Some(colour) = picture.only_colour {
+        text += &format!(
+            "\nit is one colour ({}): a blank screen, a display in standby, or a guest that shows nothing yet",
+            if colour == [0; 3] {
+                "black".to_owned()
+            } else {
+                format!("#{:02x}{:02x}{:02x}", colour[0], colour[1], colour[2])
+            }
+        );
+    }
+    match (seen.changed, waited) {
+        (Some(false), Some(seconds)) => {
+            text += &format!("\nnothing on it changed within {seconds} s")
+        }
+        (Some(true), _) => text += "\nit is shown as it was after the next change",
+        _ => {}
+    }
+    if let Some(note) = &found.note {
+        text += &format!("\n{note}");
+    }
+    text
+}
+
+fn named(found: &Found) -> String {
+    match real_name(&found.listed) {
+        Some(name) => format!("`{}` ({})", label(name), found.guest.vmid),
+        None => found.guest.vmid.to_string(),
+    }
+}

@@ -1,0 +1,172 @@
+//! Tests of `get_vm_screenshot`.
+
+use std::io::Cursor;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use mcp_proxmox::tier::{Access, Level};
+use pve_client::Reader;
+use pve_sim::{
+    DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Recordings, Screen, Sim, Version,
+};
+use rmcp::model::CallToolResult;
+use serde_json::{Value, json};
+
+use crate::support::{call, call_on, demo, failed, failure, server, settings, text};
+
+const TOOL: &str = "get_vm_screenshot";
+const OPERATOR: &str = "ops@pve!rw";
+
+/// A picture that was decoded.
+struct Seen {
+    width: u32,
+    height: u32,
+    rgb: Vec<u8>,
+    bytes: usize,
+    text: String,
+}
+
+fn seen(result: &CallToolResult) -> Seen {
+    assert_ne!(result.is_error, Some(true), "{}", text(result));
+    assert!(result.structured_content.is_none());
+    let image = result.content.iter().find_map(|block| block.as_image()).expect("a picture");
+    assert_eq!(image.mime_type, "image/png");
+    let bytes = STANDARD.decode(&image.data).unwrap();
+    let mut decoder = png::Decoder::new(Cursor::new(&bytes));
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().unwrap();
+    let mut rgb = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut rgb).unwrap();
+    let text = text(result);
+    assert!(!text.contains(&image.data[..40]), "no base64 in the text");
+    Seen { width: info.width, height: info.height, rgb, bytes: bytes.len(), text }
+}
+
+impl Seen {
+    /// The share of pixels that are not of the most frequent colour, black.
+    fn lit(&self) -> usize {
+        self.rgb.chunks(3).filter(|pixel| *pixel != [0, 0, 0]).count()
+    }
+}
+
+async fn call_as(sim: &Sim, token: &str, arguments: Value) -> CallToolResult {
+    let reader = Reader::new(settings(sim, token, DEMO_TOKEN_SECRET));
+    call_on(server(Access::new(Level::Read, reader)), TOOL, arguments).await
+}
+
+async fn replayed(session: &str, vm: &str) -> Seen {
+    let sim = Sim::replay(Recordings::load().with_session(session)).await.unwrap();
+    seen(&call_as(&sim, OPERATOR, json!({ "vm": vm })).await)
+}
+
+#[tokio::test]
+async fn the_recorded_screen_is_the_same_packed_and_plain() {
+    let plain = replayed("vnc-vm-raw", "100").await;
+    let packed = replayed("vnc-vm-zrle", "100").await;
+    for screen in [&plain, &packed] {
+        assert_eq!((screen.width, screen.height), (720, 400));
+        // Some lines of grey letters on black.
+        assert!((2_000..40_000).contains(&screen.lit()), "{}", screen.lit());
+        assert!(screen.bytes < 20_000, "{}", screen.bytes);
+        assert!(
+            screen.text.contains("720 x 400 pixels") && screen.text.contains("QEMU (web01)"),
+            "{}",
+            screen.text
+        );
+    }
+    let differing = plain.rgb.chunks(3).zip(packed.rgb.chunks(3)).filter(|(a, b)| a != b).count();
+    assert!(differing < 200, "a blinking cursor apart they are one screen: {differing}");
+}
+
+#[tokio::test]
+async fn a_recorded_container_is_seen_through_its_terminal() {
+    let screen = replayed("vnc-ct", "200").await;
+    assert_eq!((screen.width, screen.height), (744, 400));
+    assert!(screen.text.contains("VNC Command Terminal"), "{}", screen.text);
+    // Two letters and the cursor.
+    assert_eq!(screen.lit(), 100);
+    let screen = replayed("vnc-vm-serial-display", "101").await;
+    assert_eq!((screen.width, screen.height), (744, 400));
+    assert_eq!(screen.lit(), 31, "nothing but the cursor");
+}
+
+#[tokio::test]
+async fn a_screen_is_seen_with_every_version() {
+    for version in [Version::v8_4(), Version::v9_0(), Version::v9_2()] {
+        let sim = demo().await;
+        sim.change(|cluster| cluster.version = version);
+        let screen = seen(&call(&sim, TOOL, json!({ "vm": "postgres" })).await);
+        assert_eq!((screen.width, screen.height), (720, 400));
+        assert!(screen.lit() > 500);
+        let container = seen(&call(&sim, TOOL, json!({ "vm": "pihole" })).await);
+        assert!(container.lit() > 100);
+    }
+}
+
+#[tokio::test]
+async fn a_blank_screen_is_said_in_words() {
+    let sim = demo().await;
+    let screen = seen(&call(&sim, TOOL, json!({ "vm": "erp" })).await);
+    assert!(screen.text.contains("one colour (black)"), "{}", screen.text);
+}
+
+#[tokio::test]
+async fn a_photograph_is_made_small_enough() {
+    let sim = demo().await;
+    sim.change(|cluster| {
+        let noise = Screen { width: 1600, height: 900, noise: true, ..Screen::default() };
+        cluster.guest_mut(111).unwrap().screen = noise;
+    });
+    let screen = seen(&call(&sim, TOOL, json!({ "vm": 111 })).await);
+    assert!(screen.bytes <= 500_000, "{}", screen.bytes);
+    assert!(screen.text.contains("1600 x 900 pixels, shown at"), "{}", screen.text);
+    let part = seen(&call(&sim, TOOL, json!({ "vm": 111, "crop": "100,100,64,32" })).await);
+    assert_eq!((part.width, part.height), (64, 32));
+    let narrow = seen(&call(&sim, TOOL, json!({ "vm": 111, "max_width": 320 })).await);
+    assert_eq!((narrow.width, narrow.height), (320, 180));
+}
+
+#[tokio::test]
+async fn a_change_is_waited_for() {
+    let sim = demo().await;
+    let moving = json!({ "vm": "dc01", "wait_change_seconds": 10 });
+    let screen = seen(&call(&sim, TOOL, moving).await);
+    assert!(screen.text.contains("after the next change"), "{}", screen.text);
+    let still = json!({ "vm": "postgres", "wait_change_seconds": 1 });
+    let screen = seen(&call(&sim, TOOL, still).await);
+    assert!(screen.text.contains("nothing on it changed within 1 s"), "{}", screen.text);
+}
+
+#[tokio::test]
+async fn a_screen_that_claims_to_be_huge_takes_no_memory() {
+    let sim = demo().await;
+    sim.change(|cluster| {
+        cluster.guest_mut(111).unwrap().screen.claims = Some((65_535, 65_535));
+    });
+    let told = failure(&sim, TOOL, json!({ "vm": 111 })).await;
+    assert!(told.contains("65535 x 65535"), "{told}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_seen_is_told_in_words() {
+    let sim = demo().await;
+    let told = failure(&sim, TOOL, json!({ "vm": "staging-webshop" })).await;
+    assert!(told.contains("does not run"), "{told}");
+    let told = failed(&call_as(&sim, DEMO_AUDITOR_ID, json!({ "vm": "mail" })).await);
+    assert!(told.contains("VM.Console on /vms/110"), "{told}");
+    for crop in ["1,2,3", "a", "9000,0,1,1"] {
+        let told = failure(&sim, TOOL, json!({ "vm": "mail", "crop": crop })).await;
+        assert!(told.contains("`crop`"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_open() {
+    let sim = demo().await;
+    seen(&call_as(&sim, DEMO_TOKEN_ID, json!({ "vm": "mail" })).await);
+    let waiting = async {
+        while sim.connections() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(10), waiting).await.expect("it ends");
+}

@@ -1,0 +1,53 @@
+//! The bytes inside a WebSocket as one stream, for RFB, whose messages know nothing of frames.
+//!
+//! **Invariant:** no more than a given number of bytes is ever waited for at once.
+
+use bytes::{Bytes, BytesMut};
+
+use super::{ConsoleProblem, frame::Socket};
+
+/// The most bytes of one part of a message. The largest part is a whole screen.
+const LIMIT: usize = 80 << 20;
+
+/// A stream of bytes.
+pub(super) struct Stream {
+    pub(super) socket: Socket,
+    buffer: BytesMut,
+}
+
+impl Stream {
+    pub(super) fn new(socket: Socket) -> Self {
+        Self { socket, buffer: BytesMut::new() }
+    }
+
+    /// The next `count` bytes. Nothing is lost when the future is dropped before it is done.
+    pub(super) async fn take(&mut self, count: usize) -> Result<Bytes, ConsoleProblem> {
+        if count > LIMIT {
+            return Err(ConsoleProblem::Garbage("a part of a message that is too large"));
+        }
+        while self.buffer.len() < count {
+            match self.socket.receive().await? {
+                Some(bytes) => self.buffer.extend_from_slice(&bytes),
+                None => return Err(ConsoleProblem::Ended),
+            }
+        }
+        Ok(self.buffer.split_to(count).freeze())
+    }
+
+    pub(super) async fn u8(&mut self) -> Result<u8, ConsoleProblem> {
+        Ok(self.number(1).await? as u8)
+    }
+
+    pub(super) async fn u16(&mut self) -> Result<u16, ConsoleProblem> {
+        Ok(self.number(2).await? as u16)
+    }
+
+    pub(super) async fn u32(&mut self) -> Result<u32, ConsoleProblem> {
+        self.number(4).await
+    }
+
+    async fn number(&mut self, count: usize) -> Result<u32, ConsoleProblem> {
+        let bytes = self.take(count).await?;
+        Ok(bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+    }
+}

@@ -1,0 +1,237 @@
+//! Consoles: the tickets that lead to them, and what is behind a ticket.
+//!
+//! **Invariants:** a ticket opens one connection, on the port that it was given for, for the token
+//! that asked for it, within ten seconds. Whatever a client sends is bounded, and frames that
+//! pveproxy would not take end the connection.
+
+mod font;
+#[cfg(any(test, feature = "recordings"))]
+pub(crate) mod replay;
+mod screen;
+mod socket;
+mod terminal;
+
+use std::{
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    time::{Duration, Instant},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::BytesMut;
+use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::{
+    cluster::{Guest, Kind, Screen, Terminal},
+    date,
+    shared::{Shared, World, lock},
+};
+use socket::Socket;
+
+/// How long a ticket waits for its connection.
+const TICKET: Duration = Duration::from_secs(10);
+
+/// Which of a guest's consoles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    Terminal,
+    Screen,
+}
+
+/// A console that somebody may connect to.
+#[derive(Debug, Clone)]
+pub(crate) struct Ticket {
+    pub(crate) vmid: u32,
+    pub(crate) port: u16,
+    pub(crate) ticket: String,
+    /// The password inside; before PVE 9 it is the ticket.
+    pub(crate) password: String,
+    pub(crate) token: String,
+    pub(crate) upid: String,
+    what: What,
+    made: Instant,
+}
+
+/// A connection that was let in, with what it shows.
+#[derive(Debug)]
+pub(crate) enum Session {
+    Terminal {
+        terminal: Terminal,
+        login: String,
+        /// Whether a token is let in, which is so since about PVE 9.1.
+        lets_tokens_in: bool,
+        greeting: Option<&'static str>,
+    },
+    Screen {
+        screen: Screen,
+        password: String,
+        name: String,
+        is_vncterm: bool,
+    },
+    #[cfg(any(test, feature = "recordings"))]
+    Replay(&'static replay::Replay),
+}
+
+impl World {
+    /// Gives a ticket for a guest's console and starts the task behind it, which fails at once where
+    /// `fails` says so.
+    pub(crate) fn give_ticket(
+        &mut self,
+        node: &str,
+        vmid: u32,
+        what: What,
+        token: &str,
+        fails: Option<String>,
+    ) -> Ticket {
+        let upid = match fails.clone() {
+            Some(text) => self.end_task(node, "vncproxy", &vmid.to_string(), token, Err(text)),
+            None => self.begin_console_task(node, vmid, token),
+        };
+        let taken = |port: u16| self.tickets.iter().any(|ticket| ticket.port == port);
+        let port = (5900..6900).find(|port| !taken(*port)).unwrap_or(5900);
+        let signed = format!("PVEVNC:{:08X}::{}", date::unix_now(), random(64));
+        let password = random(8);
+        let (ticket, password) = match (what, self.cluster.version.at_least(9, 0)) {
+            (What::Screen, true) => (format!("{password}:{signed}"), password),
+            _ => (signed.clone(), signed),
+        };
+        let token = token.to_owned();
+        let made = Instant::now();
+        let ticket = Ticket { vmid, port, ticket, password, token, upid, what, made };
+        if fails.is_none() {
+            self.tickets.retain(|ticket| ticket.made.elapsed() < TICKET);
+            self.tickets.push(ticket.clone());
+        }
+        ticket
+    }
+
+    /// Whether this is a ticket of this guest, used or not.
+    pub(crate) fn is_ticket(&self, vmid: &str, token: &str, ticket: &str) -> bool {
+        let fits = |given: &Ticket| {
+            given.ticket == ticket && given.token == token && given.vmid.to_string() == vmid
+        };
+        self.tickets.iter().any(fits)
+    }
+
+    /// Takes the ticket for this port away, and says what it opens.
+    fn take(&mut self, port: u16, ticket: &str) -> Option<(Session, String)> {
+        let fits = |given: &Ticket| {
+            given.port == port && given.ticket == ticket && given.made.elapsed() < TICKET
+        };
+        let nth = self.tickets.iter().position(fits)?;
+        let Ticket { vmid, ticket, password, token, upid, what, .. } = self.tickets.remove(nth);
+        let guest = self.cluster.guest(vmid)?;
+        let session = match what {
+            What::Terminal => Session::Terminal {
+                terminal: guest.terminal.clone(),
+                login: format!("{token}:{ticket}\n"),
+                lets_tokens_in: self.cluster.version.at_least(9, 1),
+                greeting: (guest.kind == Kind::Qemu)
+                    .then_some("starting serial terminal on interface serial0\r\n"),
+            },
+            What::Screen => screen_of(guest, password),
+        };
+        Some((session, upid))
+    }
+
+    fn begin_console_task(&mut self, node: &str, vmid: u32, token: &str) -> String {
+        let now = date::unix_now();
+        self.last_pid += 1;
+        let vmid = vmid.to_string();
+        let task = crate::cluster::Task::ended(node, "vncproxy", &vmid, token, (now, now), "");
+        let mut task = task.still_running();
+        task.pid = self.last_pid;
+        let upid = task.upid();
+        self.cluster.tasks.push(task);
+        upid
+    }
+
+    fn end_console_task(&mut self, upid: &str) {
+        let task = self.cluster.tasks.iter_mut().find(|task| task.upid() == upid);
+        if let Some(task) = task {
+            task.endtime = Some(date::unix_now());
+            "OK".clone_into(&mut task.status);
+            task.log.push("TASK OK".to_owned());
+        }
+    }
+}
+
+fn screen_of(guest: &Guest, password: String) -> Session {
+    let name = match (&guest.name, guest.kind) {
+        (_, Kind::Lxc) => "VNC Command Terminal".to_owned(),
+        (Some(name), Kind::Qemu) => format!("QEMU ({name})"),
+        (None, Kind::Qemu) => "QEMU".to_owned(),
+    };
+    let is_vncterm = guest.kind == Kind::Lxc;
+    Session::Screen { screen: guest.screen.clone(), password, name, is_vncterm }
+}
+
+/// The head of the answer that turns a connection into a WebSocket, and what it then shows. `None`
+/// where nobody listens at that port any more.
+pub(crate) fn accept(shared: &Shared, path: &str, key: &str) -> Option<(String, Session, String)> {
+    let mut port = None;
+    let mut ticket = String::new();
+    for (name, value) in crate::endpoints::query(path) {
+        match name.as_str() {
+            "port" => port = value.parse().ok(),
+            "vncticket" => ticket = value,
+            _ => {}
+        }
+    }
+    let (session, upid) = lock(&shared.world).take(port?, &ticket)?;
+    Some((head(key), session, upid))
+}
+
+pub(crate) fn head(key: &str) -> String {
+    let text = format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
+    let accept = STANDARD.encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, text.as_bytes()));
+    format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\
+         Sec-WebSocket-Accept: {accept}\r\nSec-WebSocket-Protocol: binary\r\n\r\n"
+    )
+}
+
+/// Serves a console until one side ends it.
+pub(crate) async fn serve<S>(
+    stream: S,
+    first: BytesMut,
+    session: Session,
+    upid: &str,
+    shared: &Shared,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut socket = Socket::new(stream, first);
+    match session {
+        Session::Terminal { terminal, login, lets_tokens_in, greeting } => {
+            let login = lets_tokens_in.then_some(login);
+            let typed = &shared.typed;
+            // However it ended, it has ended.
+            let _ = terminal::serve(&mut socket, &terminal, login, greeting, typed).await;
+        }
+        Session::Screen { screen, password, name, is_vncterm } => {
+            let _ = screen::serve(&mut socket, screen, &password, &name, is_vncterm).await;
+        }
+        #[cfg(any(test, feature = "recordings"))]
+        Session::Replay(replay) => {
+            let _ = replay::serve(&mut socket, replay, &shared.typed).await;
+        }
+    }
+    socket.end().await;
+    lock(&shared.world).end_console_task(upid);
+}
+
+/// Characters as they are in tickets and passwords, of which some have to be encoded in a query.
+fn random(length: usize) -> String {
+    const CHARACTERS: &[u8; 64] =
+        b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567+/=%";
+    let mut text = String::with_capacity(length);
+    while text.len() < length {
+        // The standard library's hasher is the one source of randomness that needs no dependency.
+        let bytes = RandomState::new().build_hasher().finish().to_be_bytes();
+        let characters = bytes.iter().filter_map(|byte| CHARACTERS.get(usize::from(byte % 64)));
+        text.extend(characters.map(|character| char::from(*character)));
+    }
+    text.truncate(length);
+    text
+}

@@ -15,6 +15,23 @@ CALLS = _written["tools"]
 EVERYTHING = _written["settings"]
 
 
+def sources(calls):
+    """The tools whose answers the calls take values from."""
+    return {reference[0] for arguments in calls for value in arguments.values() if (reference := _reference(value))}
+
+
+def filled(arguments, answers):
+    """The arguments, with what they take from the structured answers of other tools."""
+    def value(written):
+        if not (reference := _reference(written)):
+            return written
+        tool, table, column = reference
+        answer = answers[tool][table]
+        return answer["rows"][0][answer["columns"].index(column)]
+
+    return {name: value(written) for name, written in arguments.items()}
+
+
 def misfits(tool):
     """Arguments that `tool` must refuse, each with what is wrong about it."""
     schema = tool["inputSchema"]
@@ -37,3 +54,7 @@ def misfits(tool):
             yield f"`{name}` is neither true nor false", {**good, name: "perhaps"}
         elif kind == "string":
             yield f"`{name}` is an object", {**good, name: {}}
+
+
+def _reference(value):
+    return value[1:].split(".") if isinstance(value, str) and value.startswith("$") else None

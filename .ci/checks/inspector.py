@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-from examples import CALLS, EVERYTHING
+from examples import CALLS, EVERYTHING, sources
 from session import environment
 from tally import Tally
 
@@ -44,8 +44,11 @@ for each in ERAS:
         listed = [tool["name"] for tool in json.loads(done.stdout)["tools"]]
     tally.check(f"{each}: every tool of the examples is listed", sorted(listed) == sorted(CALLS), listed)
 
-# One process of Node.js for each call is slow: one era, and the first example of each tool.
+# One process of Node.js for each call is slow: one era, and the first example of each tool. A call that takes
+# something from another's answer cannot be made: the cluster is another one in each process.
 for name, calls in CALLS.items():
+    if sources(calls[:1]):
+        continue
     arguments = [part for key, value in calls[0].items() for part in ("--tool-arg", f"{key}={shape(value)}")]
     done = inspect("auto", "--method", "tools/call", "--tool-name", name, *arguments)
     tally.check(f"{name} works", done.returncode == 0 and '"isError": true' not in done.stdout, done.stdout[:500] + done.stderr[:500])

@@ -9,8 +9,9 @@ import sys
 
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp.types import ElicitResult
 
-from examples import CALLS, EVERYTHING
+from examples import CALLS, EVERYTHING, filled, sources
 from session import MODERN, environment
 from tally import Tally
 
@@ -32,7 +33,9 @@ async def converse(mode):
         tools = (await client.list_tools()).tools
         tally.check(f"{mode}: every tool of the examples is listed", sorted(tool.name for tool in tools) == sorted(CALLS), [tool.name for tool in tools])
         for tool in tools:
-            for arguments in CALLS.get(tool.name, []):
+            calls = CALLS.get(tool.name, [])
+            answers = {source: (await client.call_tool(source, {})).structured_content for source in sources(calls)}
+            for arguments in (filled(arguments, answers) for arguments in calls):
                 what = f"{mode}: {tool.name} {json.dumps(arguments)}"
                 got = await client.call_tool(tool.name, arguments)
                 tally.check(f"{what} works", not got.is_error and got.content, repr(got))
@@ -47,9 +50,45 @@ async def converse(mode):
         tally.check(f"{mode}: an unknown tool is a protocol error", code == -32602, code)
 
 
+async def write(mode):
+    """Questions to the user, progress, and a call that is given up."""
+    asking = environment(PVE_ACCESS_TIER="write", PVE_CONFIRM="destructive")
+    server = StdioServerParameters(command=PROGRAM, args=["--demo"], env=asking)
+    for action, content, outcome in [("accept", {"confirm": True}, "done"), ("accept", {"confirm": False}, "declined"), ("decline", None, "declined")]:
+        asked = []
+
+        async def answer(_context, params):
+            asked.append(params.message)
+            return ElicitResult(action=action, content=content)
+
+        async with Client(server, mode=mode, elicitation_callback=answer) as client:
+            got = await client.call_tool("stop_vm", {"vm": "205"})
+            found = (got.structured_content or {}).get("outcome")
+            tally.check(f"{mode}: a user who says {action} {content} leads to {outcome}", found == outcome, repr(got))
+            tally.check(f"{mode}: the user is asked once, about the guest", len(asked) == 1 and "205" in asked[0], asked)
+
+    async with Client(server, mode=mode) as client:
+        told = []
+
+        async def tell(progress, _total, _message):
+            told.append(progress)
+
+        got = await client.call_tool("start_vm", {"vm": "126"}, progress_callback=tell)
+        tally.check(f"{mode}: a start is done", (got.structured_content or {}).get("outcome") == "done", repr(got))
+        tally.check(f"{mode}: its progress is told, always forward", len(told) > 1 and told == sorted(set(told)), told)
+        shutting_down = asyncio.create_task(client.call_tool("shutdown_vm", {"vm": "126"}))
+        await asyncio.sleep(0.5)
+        shutting_down.cancel()
+        await asyncio.gather(shutting_down, return_exceptions=True)
+        tally.check(f"{mode}: a call can be cancelled", shutting_down.cancelled())
+        got = await client.call_tool("start_vm", {"vm": "126"})
+        tally.check(f"{mode}: the shutdown that goes on is found", "qmshutdown" in repr(got), repr(got))
+
+
 for each in ("legacy", "auto", MODERN):
     try:
         asyncio.run(asyncio.wait_for(converse(each), 120))
+        asyncio.run(asyncio.wait_for(write(each), 120))
     except Exception as error:  # Whatever it is, the other modes are worth trying.
         tally.check(f"{each}: the conversation comes to its end", False, repr(error))
 tally.close()

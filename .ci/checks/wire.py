@@ -13,7 +13,7 @@ import sys
 
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from examples import CALLS, EVERYTHING, misfits
+from examples import CALLS, EVERYTHING, filled, misfits, sources
 from session import LEGACY, MODERN, Gone, Session, environment
 from tally import Tally
 
@@ -126,6 +126,11 @@ def look_at_answer(what, tool, schemas, answer):
         tally.check(f"{what} fits its output schema", not wrong, "; ".join(wrong[:3]))
 
 
+def answer_of(session, tool):
+    """The structured answer of a tool that needs no arguments."""
+    return result(tool, session.ask("tools/call", {"name": tool, "arguments": {}})).get("structuredContent", {})
+
+
 def converse(revision):
     """One whole conversation in one revision. Returns the tools."""
     schemas = Schemas(revision)
@@ -149,7 +154,9 @@ def converse(revision):
 
         for tool in tools:
             name = tool["name"]
-            for arguments in CALLS.get(name, []):
+            calls = CALLS.get(name, [])
+            answers = {source: answer_of(session, source) for source in sources(calls)}
+            for arguments in (filled(arguments, answers) for arguments in calls):
                 what = f"{revision}: {name} {json.dumps(arguments)}"
                 look_at_answer(what, tool, schemas, session.ask("tools/call", {"name": name, "arguments": arguments}))
             for wrong, arguments in misfits(tool):

@@ -52,6 +52,17 @@ export class Tally {
   }
 }
 
+/** The arguments, with `$TOOL.TABLE.COLUMN` replaced by what the first row of that tool's answer has there. */
+async function filled(client, args) {
+  const values = Object.entries(args).map(async ([name, value]) => {
+    if (typeof value !== 'string' || !value.startsWith('$')) return [name, value];
+    const [tool, table, column] = value.slice(1).split('.');
+    const { columns, rows } = (await client.callTool({ name: tool, arguments: {} })).structuredContent[table];
+    return [name, rows[0][columns.indexOf(column)]];
+  });
+  return Object.fromEntries(await Promise.all(values));
+}
+
 /** Puts a connected client through everything. */
 export async function everything(tally, client) {
   const info = client.getServerVersion();
@@ -61,7 +72,9 @@ export async function everything(tally, client) {
   const listed = tools.map(({ name }) => name).sort();
   tally.check('every tool of the examples is listed', JSON.stringify(listed) === JSON.stringify(Object.keys(calls).sort()), listed);
   for (const { name, outputSchema } of tools) {
-    for (const args of calls[name] ?? []) {
+    for (const written of calls[name] ?? []) {
+      const args = await tally.expect(`${name} has arguments`, () => filled(client, written));
+      if (args === undefined) continue;
       const what = `${name} ${JSON.stringify(args)}`;
       const got = await tally.expect(`${what} is answered`, () => client.callTool({ name, arguments: args }));
       if (got === undefined) continue;
@@ -80,4 +93,49 @@ export async function everything(tally, client) {
     code = error.code;
   }
   tally.check('an unknown tool is a protocol error', code === -32602, code);
+}
+
+/** The same program, which asks a person before what is hard. */
+export const askingServer = { ...server, env: { PVE_ACCESS_TIER: 'write', PVE_CONFIRM: 'destructive' } };
+
+/**
+ * Questions, progress and cancellation. `connect(answer)` hands out a client whose user answers each question
+ * with what `answer` makes of its text; `call(client, params, options)` calls a tool.
+ */
+export async function writing(tally, connect, call) {
+  for (const [answer, outcome] of [
+    [{ action: 'accept', content: { confirm: true } }, 'done'],
+    [{ action: 'accept', content: { confirm: false } }, 'declined'],
+    [{ action: 'decline' }, 'declined'],
+  ]) {
+    const what = `a user who says ${JSON.stringify(answer)}`;
+    await tally.expect(what, async () => {
+      const asked = [];
+      const client = await connect((message) => (asked.push(message), answer));
+      const got = await call(client, { name: 'stop_vm', arguments: { vm: '205' } });
+      tally.check(`${what} leads to ${outcome}`, got.structuredContent?.outcome === outcome, got);
+      tally.check(`${what} is asked once, about the guest`, asked.length === 1 && asked[0].includes('205'), asked);
+      await client.close();
+    });
+  }
+  await tally.expect('progress and cancellation', async () => {
+    const client = await connect(() => ({ action: 'decline' }));
+    const told = [];
+    const started = await call(client, { name: 'start_vm', arguments: { vm: '126' } }, { onprogress: (step) => told.push(step.progress) });
+    tally.check('a start is done', started.structuredContent?.outcome === 'done', started);
+    tally.check('its progress is told, always forward', told.length > 1 && told.every((step, nth) => nth === 0 || step > told[nth - 1]), told);
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(), 500);
+    let cancelled = false;
+    try {
+      await call(client, { name: 'shutdown_vm', arguments: { vm: '126' } }, { signal: abort.signal });
+    } catch {
+      cancelled = true;
+    }
+    tally.check('a call can be cancelled', cancelled);
+    // What was begun goes on, and is found.
+    const next = await call(client, { name: 'start_vm', arguments: { vm: '126' } });
+    tally.check('the shutdown that goes on is found', JSON.stringify(next).includes('qmshutdown'), next);
+    await client.close();
+  });
 }

@@ -2,7 +2,8 @@
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { Tally, everything, server } from './checks.mjs';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { Tally, askingServer, everything, server, writing } from './checks.mjs';
 
 const tally = new Tally('@modelcontextprotocol/sdk');
 const client = new Client({ name: 'check', version: '0' });
@@ -15,5 +16,15 @@ if (connected) {
   await tally.expect('ping works', () => client.ping());
   await tally.expect('it closes', () => client.close());
 }
+await writing(
+  tally,
+  async (answer) => {
+    const client = new Client({ name: 'check', version: '0' }, { capabilities: { elicitation: {} } });
+    client.setRequestHandler(ElicitRequestSchema, async (request) => answer(request.params.message));
+    await client.connect(new StdioClientTransport(askingServer));
+    return client;
+  },
+  (client, params, options) => client.callTool(params, undefined, options),
+);
 tally.close();
 process.exit();

@@ -2,7 +2,7 @@
 
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { Tally, everything, server } from './checks.mjs';
+import { Tally, askingServer, everything, server, writing } from './checks.mjs';
 
 const modern = '2026-07-28';
 
@@ -20,6 +20,17 @@ for (const mode of ['legacy', 'auto', { pin: modern }]) {
     await everything(tally, client);
     await tally.expect('it closes', () => client.close());
   }
+  await writing(
+    tally,
+    async (answer) => {
+      const options = { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode } };
+      const client = new Client({ name: 'check', version: '0' }, options);
+      client.setRequestHandler('elicitation/create', async (request) => answer(request.params.message));
+      await client.connect(new StdioClientTransport(askingServer));
+      return client;
+    },
+    (client, params, options) => client.callTool(params, options),
+  );
   tally.close();
 }
 // The SDK may keep handles open.

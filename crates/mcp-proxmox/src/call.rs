@@ -8,7 +8,7 @@ use std::{
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::time::{Duration, Instant};
 
-use crate::{config::GuestSet, tier::Level};
+use crate::{config::GuestSet, person::Person, policy::Policy, tier::Level};
 
 /// The whole time of one call, in seconds, for all its requests, checks and waits. Some clients give up
 /// after 60 s.
@@ -25,6 +25,12 @@ pub struct Call {
     pub now: Timestamp,
     /// Tells the client how far the call is, where the client wants to know.
     pub progress: Progress,
+    /// What the user decided about writes.
+    pub policy: Arc<Policy>,
+    /// The person at the client.
+    pub person: Person,
+    /// The client's name, as it calls itself.
+    pub client: Option<String>,
     /// What the user decided about this server.
     pub limits: Arc<Limits>,
 }
@@ -82,6 +88,9 @@ impl Call {
             zone,
             now: Timestamp::now(),
             progress: Progress::default(),
+            policy: Arc::default(),
+            person: Person::default(),
+            client: None,
             limits: Arc::default(),
         }
     }
@@ -96,6 +105,24 @@ impl Call {
     #[must_use]
     pub fn with_progress(self, progress: Progress) -> Self {
         Self { progress, ..self }
+    }
+
+    /// The same call, under what the user decided about writes.
+    #[must_use]
+    pub fn under(self, policy: Arc<Policy>) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// The same call, with this person at the client.
+    #[must_use]
+    pub fn with_person(self, person: Person) -> Self {
+        Self { person, ..self }
+    }
+
+    /// The same call, from a client of this name.
+    #[must_use]
+    pub fn from_client(self, client: Option<String>) -> Self {
+        Self { client, ..self }
     }
 
     /// The deadline of an optional part, which must not hold up the rest.

@@ -40,6 +40,13 @@ pub const ALL: &[Entry] = &[
     entry::<tools::get_task::GetTask>(),
     entry::<tools::get_system_log::GetSystemLog>(),
     entry::<tools::search_logs::SearchLogs>(),
+    entry::<tools::start_vm::StartVm>(),
+    entry::<tools::shutdown_vm::ShutdownVm>(),
+    entry::<tools::reboot_vm::RebootVm>(),
+    entry::<tools::suspend_vm::SuspendVm>(),
+    entry::<tools::resume_vm::ResumeVm>(),
+    entry::<tools::stop_vm::StopVm>(),
+    entry::<tools::reset_vm::ResetVm>(),
 ];
 
 /// One tool. Everything that defines it is in its implementation of this trait.

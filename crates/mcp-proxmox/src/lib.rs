@@ -8,11 +8,15 @@
 //! * [`tools`] has one file for each tool. To add a tool, copy one.
 //! * `pve_client` speaks to Proxmox VE. It does not know about MCP.
 //!
+//! Tools that change something go through [`power`], by the [`policy`] that the user set, ask the
+//! [`person`] at the client where that is wanted, and are recorded in the [`audit`] log.
+//!
 //! Around it: [`config`] reads what the user decided, [`answer`] is the vocabulary of answers,
 //! [`failure`] that of failures, [`cli`] is the command line.
 
 pub mod answer;
 pub mod arguments;
+pub mod audit;
 pub mod call;
 pub mod catalog;
 pub mod chart;
@@ -23,6 +27,9 @@ pub mod history;
 pub mod instructions;
 pub mod logs;
 pub mod lookup;
+pub mod person;
+pub mod policy;
+pub mod power;
 pub mod rights;
 pub mod schema;
 pub mod server;

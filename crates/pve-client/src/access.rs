@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::Get;
+use crate::{Get, VmId, form::Form};
 
 /// Privileges by path. A privilege that is there is granted; its value tells whether it also holds
 /// below that path.
@@ -12,6 +12,12 @@ pub type Permissions = BTreeMap<String, BTreeMap<String, bool>>;
 /// when it has none. Needs no privilege.
 pub fn permissions() -> Get<Permissions> {
     Get::many("/access/permissions".to_owned())
+}
+
+/// The same for one guest, with what its pool and everything above it give. Empty when it has none.
+pub fn permissions_on(vmid: VmId) -> Get<Permissions> {
+    let path = format!("/vms/{vmid}");
+    Get::many(Form::default().text("path", &path).after("/access/permissions"))
 }
 
 #[cfg(test)]
@@ -29,6 +35,12 @@ mod tests {
         assert!(read["/nodes/pve1"]["VM.Audit"]);
         assert!(!read["/nodes/pve1"]["Sys.Audit"]);
         assert!(read["/vms/100"].is_empty());
+    }
+
+    #[test]
+    fn one_guest_is_asked_for_by_its_path() {
+        let request = permissions_on(VmId::try_from(100u32).unwrap());
+        assert_eq!(request.path(), "/access/permissions?path=%2Fvms%2F100");
     }
 
     #[test]

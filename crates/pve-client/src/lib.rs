@@ -36,6 +36,7 @@ pub mod guest;
 pub mod ids;
 pub mod ip_statistics;
 pub mod journal;
+pub mod lifecycle;
 pub mod network;
 pub mod node;
 pub mod rrd;

@@ -15,6 +15,7 @@ mod journal;
 mod lab;
 mod network;
 mod node;
+mod pending;
 mod storage;
 mod task;
 mod volume;
@@ -29,6 +30,8 @@ pub use lab::{LAB_SECRET, LAB_TOKENS};
 pub(crate) use network::Port;
 pub use network::{Interface, Zone};
 pub use node::{Node, Service, Subscription, Update};
+pub(crate) use pending::{Change, Pending};
+pub use pending::{Deed, Takes};
 pub use storage::Storage;
 pub use task::Task;
 pub use volume::Volume;
@@ -58,6 +61,10 @@ pub struct Cluster {
     pub acl: Vec<Grant>,
     /// Tasks, finished and running.
     pub tasks: Vec<Task>,
+    /// What is under way.
+    pub(crate) pending: Vec<Pending>,
+    /// What was asked of guests and accepted, in order.
+    pub deeds: Vec<Deed>,
     /// The zones of its software-defined network.
     pub zones: Vec<Zone>,
     /// What its daemons wrote down together, the oldest first.

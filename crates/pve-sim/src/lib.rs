@@ -49,9 +49,9 @@ mod tests;
 mod tls;
 
 pub use cluster::{
-    Cluster, ClusterLogEntry, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET,
+    Cluster, ClusterLogEntry, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Deed,
     GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET, Guest, Journal, JournalEntry, Kind, LAB_SECRET,
-    LAB_TOKENS, Nic, Node, Screen, Service, State, Storage, Subscription, Task, Terminal,
+    LAB_TOKENS, Nic, Node, Screen, Service, State, Storage, Subscription, Takes, Task, Terminal,
     TerminalFault, Token, Update, Usage, User, Version, Volume,
 };
 pub use cluster::{Details, FileSystem, Inside, Interface, Snapshot, Zone};

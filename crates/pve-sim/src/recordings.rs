@@ -26,13 +26,14 @@ use crate::{
 };
 
 /// Everything that was recorded, a file a subject.
-const FILES: [&str; 15] = [
+const FILES: [&str; 16] = [
     include_str!("../recorded/access.json"),
     include_str!("../recorded/certificates.json"),
     include_str!("../recorded/console.json"),
     include_str!("../recorded/errors.json"),
     include_str!("../recorded/guest-details.json"),
     include_str!("../recorded/guests.json"),
+    include_str!("../recorded/lifecycle.json"),
     include_str!("../recorded/logs.json"),
     include_str!("../recorded/network.json"),
     include_str!("../recorded/nodes.json"),

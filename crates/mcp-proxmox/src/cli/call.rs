@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
 
 use super::{World, complain, print, tell};
-use crate::{answer::Answer, call::Call, catalog::NotOffered};
+use crate::{answer::Answer, call::Call, catalog::NotOffered, person::Person};
 
 pub(super) fn command() -> Command {
     Command::new("call")
@@ -19,6 +19,7 @@ pub(super) fn command() -> Command {
                 .help("Arguments: key=value as often as needed (a repeated key makes a list), or one JSON object"),
         )
         .arg(Arg::new("save").long("save").value_name("FILE").help("Where to write a picture"))
+        .arg(Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Agree to what would be asked before a write"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the structured answer as JSON"))
 }
 
@@ -42,7 +43,13 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> ExitCode {
             );
         }
     };
-    let call = Call::begin(world.config.zone.clone()).within(&world.limits());
+    let mut call = Call::begin(world.config.zone.clone())
+        .within(&world.limits())
+        .under(world.policy())
+        .from_client(Some("command line".to_owned()));
+    if options.get_flag("yes") {
+        call = call.with_person(Person::who_agreed());
+    }
     match offered.call(&world.access(), &call, arguments).await {
         Ok(Answer::Structured(answer)) if options.get_flag("json") => {
             print(&Value::Object(answer).to_string());

@@ -25,6 +25,7 @@ use crate::{
     call::Limits,
     catalog::{self, Catalog},
     config::{Config, Mistakes, settings},
+    policy::Policy,
     server::Server,
     tier::Access,
 };
@@ -100,6 +101,10 @@ impl World {
         Access::new(self.config.tier, Reader::new(self.config.pve.clone()))
     }
 
+    fn policy(&self) -> Arc<Policy> {
+        Arc::new(Policy::of(&self.config))
+    }
+
     fn limits(&self) -> Arc<Limits> {
         Arc::new(Limits {
             tier: self.config.tier,
@@ -122,7 +127,8 @@ async fn serve(world: World) -> ExitCode {
         world.config.output,
         world.config.zone.clone(),
     )
-    .within(world.config.allow.clone(), world.config.protect.clone());
+    .within(world.config.allow.clone(), world.config.protect.clone())
+    .under(world.policy());
     match server.serve_stdio().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => complain(&format!("mcp-proxmox: {error}"), 1),

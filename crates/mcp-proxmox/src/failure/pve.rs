@@ -185,6 +185,11 @@ fn refusal_advice(refusal: &Refusal) -> Option<String> {
         RefusalKind::NodeUnreachable => {
             "list_nodes tells which nodes are online; if this one is, pvedaemon on it may be down: an administrator can look with `systemctl status pvedaemon`"
         }
+        RefusalKind::InternalTimeout | RefusalKind::OutcomeUnknown | RefusalKind::Other
+            if refusal.method == Method::Post && (596..=599).contains(&refusal.status) =>
+        {
+            "it may have been carried out: read the guest's state and its newest task before anything else"
+        }
         RefusalKind::InternalTimeout => {
             "a node or a storage hangs; ask for less, or for another node"
         }

@@ -3,12 +3,13 @@
 //! **No module but this one and those below it names `rmcp`**, and none of them knows a tool by name.
 //! The library answers both protocol eras; [`guard`] and [`stdio`] mend what it leaves open.
 
+mod asking;
 mod guard;
 mod stdio;
 
 use std::{
     convert::Infallible,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, PoisonError},
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -16,7 +17,7 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
-        DiscoverResult, Implementation, ListToolsResult, PaginatedRequestParams,
+        DiscoverResult, Implementation, ListToolsResult, MetaObject, PaginatedRequestParams,
         ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::{RequestContext, ServerInitializeError},
@@ -34,11 +35,14 @@ use crate::{
     config::{GuestSet, Output},
     failure::Failure,
     instructions,
+    policy::Policy,
     tier::Access,
 };
 
 /// How long clients may keep what `server/discover` and the lists say: they are constant for a process.
 const TTL_MS: u64 = 3_600_000;
+/// Marks a tool whose every call a person has to see.
+const REQUIRES_USER: &str = "anthropic/requiresUserInteraction";
 
 /// The server. One serves one client.
 #[derive(Debug)]
@@ -47,6 +51,8 @@ pub struct Server {
     catalog: Catalog,
     output: Output,
     zone: jiff::tz::TimeZone,
+    policy: Arc<Policy>,
+    asking: asking::Asking,
     limits: Arc<Limits>,
     tools: OnceLock<Vec<Tool>>,
 }
@@ -55,7 +61,22 @@ impl Server {
     /// A server that offers `catalog` on the cluster behind `access`.
     pub fn new(access: Access, catalog: Catalog, output: Output, zone: jiff::tz::TimeZone) -> Self {
         let limits = Limits { tier: access.level(), offered: catalog.names(), ..Limits::default() };
-        Self { access, catalog, output, zone, limits: limits.into(), tools: OnceLock::new() }
+        Self {
+            access,
+            catalog,
+            output,
+            zone,
+            policy: Arc::default(),
+            asking: asking::Asking::new(),
+            limits: limits.into(),
+            tools: OnceLock::new(),
+        }
+    }
+
+    /// The same server, under what the user decided about writes.
+    #[must_use]
+    pub fn under(self, policy: Arc<Policy>) -> Self {
+        Self { policy, ..self }
     }
 
     /// The same server, whose write tools act within these sets of guests.
@@ -95,7 +116,8 @@ impl Server {
 
     fn tools(&self) -> &[Tool] {
         self.tools.get_or_init(|| {
-            self.catalog.tools().map(|offered| definition(offered, self.output)).collect()
+            let tools = self.catalog.tools();
+            tools.map(|offered| definition(offered, self.output, &self.policy)).collect()
         })
     }
 
@@ -103,9 +125,8 @@ impl Server {
         &self,
         offered: &Offered,
         arguments: Map<String, Value>,
-        progress: Progress,
+        call: Call,
     ) -> CallToolResult {
-        let call = Call::begin(self.zone.clone()).with_progress(progress).within(&self.limits);
         match offered.call(&self.access, &call, arguments).await {
             Ok(answer) => self.result(answer),
             Err(failure) => failed(&failure),
@@ -175,10 +196,25 @@ impl ServerHandler for Server {
             Err(NotOffered::Withheld(failure)) => return Ok(failed(&failure).into()),
             Err(NotOffered::Unknown(near)) => return Err(unknown(&request.name, near)),
         };
-        let arguments = request.arguments.unwrap_or_default();
+        let asked = self.asking.of(&request, &context)?;
+        let arguments = request.arguments.clone().unwrap_or_default();
         let (progress, telling) = progress(&context);
+        let client = context.client_info().map(|client| crate::answer::clean::label(&client.name));
+        let call = Call::begin(self.zone.clone())
+            .with_progress(progress)
+            .within(&self.limits)
+            .under(Arc::clone(&self.policy))
+            .with_person(asked.person)
+            .from_client(client);
         tokio::select! {
-            result = self.call(offered, arguments, progress) => Ok(result.into()),
+            result = self.call(offered, arguments, call) => {
+                // A question that was left behind is the answer of this call, whatever else it says.
+                let question = asked.question.lock().unwrap_or_else(PoisonError::into_inner).take();
+                match question {
+                    Some(question) => Ok(self.asking.ask(&request, question)?.into()),
+                    None => Ok(result.into()),
+                }
+            }
             // It only ever tells; the call decides when it is done.
             never = telling => match never {},
             // Nothing more is sent for a cancelled call; the library drops this answer.
@@ -189,12 +225,14 @@ impl ServerHandler for Server {
 
 /// The tools of `catalog` as clients get them, for people who want to look.
 pub fn definitions(catalog: &Catalog) -> Value {
-    let tools: Vec<_> = catalog.tools().map(|offered| definition(offered, Output::Both)).collect();
+    let policy = Policy::default();
+    let tools: Vec<_> =
+        catalog.tools().map(|offered| definition(offered, Output::Both, &policy)).collect();
     serde_json::to_value(tools).unwrap_or_default()
 }
 
 /// A tool as clients see it. The hints follow from the tool's effect.
-fn definition(offered: &Offered, output: Output) -> Tool {
+fn definition(offered: &Offered, output: Output, policy: &Policy) -> Tool {
     let entry = offered.entry;
     let hints =
         ToolAnnotations::new().read_only(entry.level == crate::tier::Level::Read).open_world(false);
@@ -208,6 +246,13 @@ fn definition(offered: &Offered, output: Output) -> Tool {
     let tool = Tool::new(entry.name, entry.description, offered.input_schema().clone())
         .with_title(entry.title)
         .with_annotations(hints);
+    let is_write = entry.level == crate::tier::Level::Write;
+    let tool = if is_write && policy.asks_before(entry.destructive) {
+        // Clients that know this mark let their user look at each call.
+        tool.with_meta(MetaObject(Map::from_iter([(REQUIRES_USER.to_owned(), true.into())])))
+    } else {
+        tool
+    };
     match offered.output_schema().filter(|_| output != Output::Text) {
         Some(schema) => tool.with_raw_output_schema(schema.into()),
         None => tool,

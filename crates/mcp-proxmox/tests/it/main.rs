@@ -9,6 +9,8 @@
     reason = "a failed step fails the test; the allowances of clippy.toml do not cover functions beside tests"
 )]
 
+mod asking;
+mod audit;
 mod bad_tools;
 mod cases;
 mod catalog;
@@ -25,6 +27,8 @@ mod get_vm_console;
 mod get_vm_details;
 mod get_vm_screenshot;
 mod get_vm_status;
+mod lifecycle_faults;
+mod lifecycle_recorded;
 mod list_networks;
 mod list_nodes;
 mod list_storage;
@@ -32,13 +36,22 @@ mod list_tasks;
 mod list_vms;
 mod logs;
 mod many_guests;
+mod power;
 mod process;
+mod reboot_vm;
 mod recorded;
 mod recorded_storage;
+mod reset_vm;
+mod resume_vm;
 mod search_logs;
 mod secrets;
+mod shutdown_vm;
+mod start_vm;
+mod stop_vm;
 mod support;
+mod suspend_vm;
 mod tidy;
+mod tiers;
 mod tls;
 mod tokens;
 mod wire;

@@ -6,7 +6,7 @@ mod network;
 mod storages;
 
 use crate::{
-    cluster::{Cluster, Guest, Node, State, Subscription, Task, Update, demo_logs},
+    cluster::{Cluster, Guest, Node, State, Subscription, Takes, Task, Update, demo_logs},
     date,
     permission::Role,
 };
@@ -64,6 +64,9 @@ impl Cluster {
             if let Some(guest) = demo.guest_mut(vmid) {
                 guest.ha = Some("started".to_owned());
             }
+        }
+        for guest in &mut demo.guests {
+            guest.takes = Takes::Seconds(2);
         }
         let now = date::unix_now();
         demo.storages = storages::of(&demo.guests, now);

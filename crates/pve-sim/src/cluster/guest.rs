@@ -1,6 +1,6 @@
 //! A guest: a VM or a container, what it is doing, and what it uses.
 
-use super::details::Details;
+use super::{Takes, details::Details};
 use crate::cluster::{Screen, Terminal};
 
 /// A VM or a container.
@@ -55,6 +55,12 @@ pub struct Guest {
     pub nics: Vec<Nic>,
     /// Whether a start fails, and the text that it then fails with.
     pub start_fails: Option<String>,
+    /// How long what is asked of it takes.
+    pub takes: Takes,
+    /// Whether it ignores requests to shut down.
+    pub deaf: bool,
+    /// What every task of it warns of.
+    pub warns: Option<String>,
     /// Its configuration beyond that, its snapshots, and what is inside.
     pub details: Details,
     /// Its text terminal: of a VM only with [`Guest::serial`].
@@ -196,6 +202,9 @@ impl Guest {
                 mac: format!("BC:24:11:{a:02X}:{b:02X}:{c:02X}"),
             }],
             start_fails: None,
+            takes: Takes::AtOnce,
+            deaf: false,
+            warns: None,
             details: Details::default(),
             terminal: Terminal::default(),
             screen: Screen::default(),

@@ -27,6 +27,7 @@ mod network;
 mod node_status;
 mod nodes;
 mod parameters;
+mod power;
 mod report;
 mod resources;
 mod rrddata;
@@ -67,6 +68,7 @@ const GROUPS: &[&[Route]] = &[
     journal::ROUTES,
     node_status::ROUTES,
     nodes::ROUTES,
+    power::ROUTES,
     report::ROUTES,
     resources::ROUTES,
     rrddata::ROUTES,
@@ -175,6 +177,7 @@ fn checked(world: &mut World, token: &str, request: &Request, target: &str) -> A
         Err(answer) => return answer,
     };
     let wanted = Wanted { token, values };
+    power::time_passes(world, route, &wanted);
     let rights = Rights::of(&world.cluster, token);
     let (path, any_of) = match route.needs {
         Needs::Nothing => ("", &[][..]),

@@ -6,13 +6,13 @@
 
 use crate::{
     answer::Answer,
-    cluster::{Guest, Kind, State, Task},
+    cluster::{Change, Guest, Kind, Task},
     date,
     endpoints::{
-        Needs, Route, Run, Wanted, guest_current,
+        Needs, Route, Run, Wanted,
         parameters::{Kind as Is, Parameter},
+        power,
     },
-    json::Json,
     shared::World,
 };
 
@@ -51,39 +51,24 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 fn start(world: &mut World, wanted: &Wanted<'_>, kind: Kind) -> Answer {
-    let values = &wanted.values;
-    if values.is_set("skiplock") {
-        // A token is never root, not even root's own (recorded).
-        let text = "Only root may use this option.".to_owned();
-        return Answer::bad_parameters(&[("skiplock".to_owned(), text)]);
+    if let Err(refusal) = power::only_root(wanted) {
+        return refusal;
     }
     if !world.cluster.quorate {
         return Answer::error(500, "cluster not ready - no quorum?");
     }
-    let node = world.real_name(values.get("node").unwrap_or_default()).to_owned();
-    let vmid = values.get("vmid").unwrap_or_default().to_owned();
-    let found = guest_current::find(world, &node, kind, &vmid);
-    let outcome = match (&found, kind) {
-        (Ok(guest), Kind::Lxc) if guest.is_up() => {
-            return Answer::error(500, &format!("CT {vmid} already running"));
-        }
-        (Ok(guest), _) => what_happens(guest),
-        (Err(_), Kind::Qemu) => {
-            Err(format!("Configuration file 'nodes/{node}/qemu-server/{vmid}.conf' does not exist"))
-        }
-        (Err(missing), Kind::Lxc) => return missing.clone(),
+    let asked = match power::Asked::read(world, wanted, kind) {
+        Ok(asked) => asked,
+        // Only the task finds out that a VM does not exist (recorded).
+        Err(_) if kind == Kind::Qemu => return power::missing(world, wanted, "qmstart"),
+        Err(missing) => return missing,
     };
-    let managed = found.is_ok_and(|guest| guest.ha.is_some());
-    let task = match (kind, managed) {
-        (_, true) => "hastart",
-        (Kind::Qemu, _) => "qmstart",
-        (Kind::Lxc, _) => "vzstart",
-    };
-    if outcome.is_ok() {
-        run(world, &vmid);
+    if kind == Kind::Lxc && asked.guest.is_up() {
+        return Answer::error(500, &format!("CT {} already running", asked.guest.vmid));
     }
-    let upid = world.end_task(&node, task, &vmid, wanted.token, outcome);
-    Answer::json(Json::object(|body| body.text("data", &upid)))
+    let task = if kind == Kind::Qemu { "qmstart" } else { "vzstart" };
+    let outcome = what_happens(&asked.guest);
+    asked.carry_out(world, "start", false, Some("started"), (task, Change::Run, outcome))
 }
 
 fn what_happens(guest: &Guest) -> Result<(), String> {
@@ -101,17 +86,6 @@ fn what_happens(guest: &Guest) -> Result<(), String> {
         return Err(format!("VM {} already running", guest.vmid));
     }
     guest.start_fails.clone().map_or(Ok(()), Err)
-}
-
-fn run(world: &mut World, vmid: &str) {
-    let Some(guest) = vmid.parse().ok().and_then(|vmid| world.cluster.guest_mut(vmid)) else {
-        return;
-    };
-    let started = guest.clone().running(1);
-    *guest = Guest { lock: None, state: State::Running, ..started };
-    if let Some(wanted) = &mut guest.ha {
-        "started".clone_into(wanted);
-    }
 }
 
 impl World {

@@ -18,8 +18,13 @@ use crate::{
 };
 
 /// Recordings of what the laboratory is not in when the simulator starts.
-const NOT_COMPARED: [(&str, &str); 3] = [
+const NOT_COMPARED: [(&str, &str); 8] = [
     ("task-lxc-start-running", "container 201 was running, and in the laboratory it is stopped"),
+    ("task-lxc-reboot", "container 201 was running"),
+    ("task-lxc-suspend", "container 201 was running"),
+    ("task-reset", "VM 107 was running, and in the laboratory it is stopped"),
+    ("task-resume", "VM 107 was paused"),
+    ("task-suspend", "VM 107 was running"),
     ("qemu-120-config", "VM 120 was a clone that was made for a while"),
     ("qemu-120-snapshots", "VM 120 was a clone that was made for a while"),
 ];
@@ -61,6 +66,8 @@ async fn every_recorded_answer_has_its_shape() {
 fn is_simulated(recording: &Recording) -> bool {
     let path = recording.path.split('?').next().unwrap();
     recording.state == RecordedState::Normal
+        // How tasks went that the laboratory never had.
+        && !recording.name.contains("__")
         && !NOT_COMPARED.iter().any(|(name, _)| *name == recording.name)
         && !is_of_a_task_of_then(recording)
         && (recording.status == 501 || endpoints::is_known(&recording.method, path))

@@ -1,0 +1,145 @@
+//! The record of writes: a file with one JSON line before a request is sent, and one with what came of it.
+//!
+//! **Invariants:** the first line is on the disk before anything is sent, and where it cannot be written
+//! nothing is. Every first line gets its second one, also when the call is cancelled, the client leaves or
+//! something panics: the outcome is then `unknown`. No secret is in it.
+
+use std::{
+    fs::OpenOptions,
+    io::{self, Write as _},
+    path::PathBuf,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::failure::Failure;
+
+/// Where writes are recorded.
+#[derive(Debug)]
+pub struct Audit {
+    file: PathBuf,
+    n_writes: AtomicU64,
+}
+
+/// A write that was recorded before it was sent, and whose outcome is still open.
+#[derive(Debug)]
+pub struct Open<'a> {
+    audit: &'a Audit,
+    id: String,
+    about: Map<String, Value>,
+    is_closed: bool,
+}
+
+impl Audit {
+    /// A record in this file, which is made when it is first written to.
+    pub fn new(file: PathBuf) -> Self {
+        Self { file, n_writes: AtomicU64::new(0) }
+    }
+
+    /// Records what is about to be sent.
+    ///
+    /// # Errors
+    /// When the line cannot be written; then nothing may be sent.
+    pub fn open(&self, about: Map<String, Value>) -> Result<Open<'_>, Failure> {
+        let nth = self.n_writes.fetch_add(1, Ordering::Relaxed);
+        let id = format!("{:x}-{nth}", std::process::id());
+        let mut line = Map::new();
+        line.insert("event".into(), "send".into());
+        line.extend(about.clone());
+        self.write(&id, line).map_err(|error| {
+            Failure::new(format!(
+                "nothing was sent, since the audit log cannot be written: {error}"
+            ))
+            .hint("only the user can mend this: see PVE_AUDIT_LOG, the disk and the file's owner")
+        })?;
+        Ok(Open { audit: self, id, about, is_closed: false })
+    }
+
+    fn write(&self, id: &str, rest: Map<String, Value>) -> io::Result<()> {
+        let mut line = Map::new();
+        line.insert("time".into(), Timestamp::now().to_string().into());
+        line.insert("id".into(), id.into());
+        line.extend(rest);
+        let mut text = Value::Object(line).to_string();
+        text.push('\n');
+        // Opened anew each time, so that the file can be rotated, and in one write, so that lines of two
+        // servers do not mix.
+        let mut file = OpenOptions::new().append(true).create(true).open(&self.file)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_data()
+    }
+}
+
+impl Open<'_> {
+    /// Records what came of it. Says so where that failed.
+    pub fn close(mut self, outcome: &str, details: &[(&str, Option<String>)]) -> Option<String> {
+        self.is_closed = true;
+        self.write(outcome, details).err().map(|error| {
+            format!("the outcome is not in the audit log, which cannot be written: {error}")
+        })
+    }
+
+    fn write(&self, outcome: &str, details: &[(&str, Option<String>)]) -> io::Result<()> {
+        let mut line = Map::new();
+        line.insert("event".into(), "outcome".into());
+        for name in ["tool", "target"] {
+            line.insert(name.into(), self.about.get(name).cloned().unwrap_or_default());
+        }
+        line.insert("outcome".into(), json!(outcome));
+        for (name, value) in details {
+            line.extend(value.as_ref().map(|value| ((*name).to_owned(), json!(value))));
+        }
+        self.audit.write(&self.id, line)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if !self.is_closed {
+            let why = "the call ended before its outcome was known";
+            if let Err(error) = self.write("unknown", &[("why", Some(why.to_owned()))]) {
+                tracing::error!(%error, "the audit log cannot be written");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(file: &PathBuf) -> Vec<Value> {
+        let text = std::fs::read_to_string(file).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn every_write_has_a_line_before_and_one_after_also_when_it_was_given_up() {
+        let file = std::env::temp_dir().join(format!("mcp-proxmox-audit-{}", std::process::id()));
+        let audit = Audit::new(file.clone());
+        let about = || Map::from_iter([("tool".to_owned(), json!("stop_vm"))]);
+        let open = audit.open(about()).unwrap();
+        assert_eq!(lines(&file).len(), 1, "the line is there before the request is sent");
+        assert_eq!(open.close("done", &[("after", Some("stopped".to_owned()))]), None);
+        drop(audit.open(about()).unwrap());
+        let lines = lines(&file);
+        std::fs::remove_file(&file).unwrap();
+        let of = |nth: usize, name: &str| lines[nth][name].as_str().unwrap_or_default();
+        assert_eq!([of(0, "event"), of(1, "event")], ["send", "outcome"]);
+        assert_eq!(
+            (of(1, "outcome"), of(1, "after"), of(1, "tool")),
+            ("done", "stopped", "stop_vm")
+        );
+        assert_eq!((of(3, "outcome"), of(0, "id") == of(1, "id")), ("unknown", true));
+        assert_ne!(of(1, "id"), of(2, "id"));
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_written_stops_the_write() {
+        let audit = Audit::new(PathBuf::from("/nowhere/at/all/audit.log"));
+        let told = audit.open(Map::new()).unwrap_err().to_string();
+        assert!(told.contains("nothing was sent") && told.contains("PVE_AUDIT_LOG"), "{told}");
+    }
+}

@@ -1,0 +1,362 @@
+//! Sends a request once, and follows what it began.
+//!
+//! **When its answer is lost the request is not sent again.** The newest tasks of the guest tell whether it
+//! arrived: ours is the one with our token, of the right type and on this guest, that was not there before.
+
+use pve_client::{
+    Error, Operator, Reader, RefusalKind, Upid,
+    guest::{self, Current},
+    lifecycle, task,
+};
+use tokio::time::{Duration as Time, Instant, sleep, timeout_at};
+
+use super::{
+    KEPT,
+    action::{Action, Plan},
+    look::Scene,
+    outcome::Outcome,
+};
+use crate::{
+    answer::{Duration, clean::sentence},
+    call::Call,
+    failure::Failure,
+};
+
+/// How long a task is looked for whose UPID was lost.
+const SEARCH: Time = Time::from_secs(6);
+/// How far the clocks of two nodes may be apart, in seconds.
+const SKEW: u64 = 60;
+
+/// How a task was last seen.
+enum Seen {
+    Ended(String),
+    Running,
+    /// Its node does not know it any more.
+    Gone,
+}
+
+/// A request under way.
+struct Course<'a> {
+    pve: &'a Reader,
+    call: &'a Call,
+    scene: &'a Scene,
+    action: Action,
+    began: Instant,
+    /// When waiting ends.
+    until: Instant,
+}
+
+/// Sends what is planned, waits for its end until `until`, and says what is so then.
+pub(super) async fn carry_through(
+    operator: &Operator,
+    call: &Call,
+    scene: &Scene,
+    plan: Plan,
+    until: Instant,
+) -> Result<Outcome, Failure> {
+    let course = Course {
+        pve: operator.reader(),
+        call,
+        scene,
+        action: plan.action,
+        began: Instant::now(),
+        until,
+    };
+    let request = plan.request(&scene.found.guest);
+    let (upid, lost) = match operator.until(call.deadline - KEPT).post(request).await {
+        Ok(upid) => (upid, None),
+        Err(error) if error.may_have_taken_effect() => {
+            let why = Failure::from_pve(plan.action.verb(), &error).what().to_owned();
+            match course.search().await {
+                Some(upid) => (upid, Some(why)),
+                None => return Ok(course.unknown(&why).await),
+            }
+        }
+        Err(error) => return course.refused(&error).await,
+    };
+    let outcome = course.follow(&upid).await?;
+    Ok(match lost {
+        Some(why) => {
+            outcome.with_note(format!("{why}; its task was found, and nothing was sent again"))
+        }
+        None => outcome,
+    })
+}
+
+impl Course<'_> {
+    /// The task that our request began, if it did.
+    async fn search(&self) -> Option<Upid> {
+        let end = (Instant::now() + SEARCH).min(self.call.deadline - KEPT / 2);
+        let guest = &self.scene.found.guest;
+        let filter = task::Filter { vmid: Some(guest.vmid), ..task::Filter::default() };
+        let mut pause = Pause::new();
+        loop {
+            let list = self.pve.until(end).get(task::list(&guest.node, &filter)).await;
+            if let Some(ours) = list.ok().and_then(|tasks| self.ours(&tasks)) {
+                return Some(ours);
+            }
+            if !pause.before(end).await {
+                return None;
+            }
+        }
+    }
+
+    fn ours(&self, tasks: &[task::Listed]) -> Option<Upid> {
+        let Scene { found, tasks: before, clock, .. } = self.scene;
+        let known = self.scene.known();
+        // What was not there before is new, whatever the clocks say; otherwise they have to.
+        let not_before =
+            clock.map(|clock| if before.is_some() { clock.saturating_sub(SKEW) } else { clock });
+        let kinds = self.action.tasks(found.guest.kind);
+        let fits = |listed: &task::Listed| {
+            let upid = listed.upid.as_ref()?;
+            let is_ours = listed.who().as_deref() == Some(self.pve.token_id())
+                && kinds.contains(&upid.kind.as_str())
+                && upid.vmid() == Some(found.guest.vmid)
+                && not_before.is_some_and(|start| upid.starttime >= start)
+                && !known.contains(upid);
+            is_ours.then(|| upid.clone())
+        };
+        let mut ours: Vec<Upid> = tasks.iter().filter_map(fits).collect();
+        ours.sort_by_key(|upid| std::cmp::Reverse((upid.starttime, upid.pstart)));
+        ours.into_iter().next()
+    }
+
+    /// Follows a task to its end, and the guest to its state.
+    async fn follow(&self, upid: &Upid) -> Result<Outcome, Failure> {
+        let by_ha = upid.kind.starts_with("ha");
+        match self.end_of(upid).await {
+            Seen::Running => {
+                let after = self.state().await;
+                let outcome = Outcome::new(self.scene, "running").with_task(upid);
+                let since = Duration(self.began.elapsed().as_secs());
+                Ok(outcome.with_state(after.as_ref()).with_note(format!(
+                    "the task still runs after {since}, and goes on by itself: get_task with its UPID tells how it ends; send nothing else to this guest before"
+                )))
+            }
+            Seen::Gone => {
+                let after = self.settled().await;
+                let outcome = Outcome::new(self.scene, self.judged(after.as_ref(), "unknown"));
+                Ok(outcome.with_task(upid).with_state(after.as_ref()).with_note(
+                    "its task began, but its node does not know it any more; what counts is the state",
+                ))
+            }
+            Seen::Ended(result) if result == "OK" || result.starts_with("WARNINGS") => {
+                let after = self.settled().await;
+                let word = if by_ha { "requested" } else { "unconfirmed" };
+                let mut outcome = Outcome::new(self.scene, self.judged(after.as_ref(), word));
+                outcome.took = Some(Duration(self.began.elapsed().as_secs()));
+                outcome.task_result = Some(sentence(&result));
+                if result != "OK" {
+                    outcome.warnings = self.log(upid, |line| line.starts_with("WARN")).await;
+                }
+                if outcome.outcome == "requested" {
+                    outcome.notes.push(
+                        "the request was filed with the HA manager, which acts in its own time, perhaps on another node: see get_vm_status"
+                            .to_owned(),
+                    );
+                } else if outcome.outcome == "unconfirmed" {
+                    outcome.notes.push(format!(
+                        "PVE's task ended well, but {} was not seen in the guest's state: see get_vm_status",
+                        self.sign()
+                    ));
+                }
+                Ok(outcome.with_task(upid).with_state(after.as_ref()))
+            }
+            Seen::Ended(result) => self.failed(upid, &result).await,
+        }
+    }
+
+    /// A task that failed. Where the guest is as it should be all the same, that is what counts.
+    async fn failed(&self, upid: &Upid, result: &str) -> Result<Outcome, Failure> {
+        let after = self.state().await;
+        let said = sentence(result);
+        if self.is_done(after.as_ref()) {
+            // Somebody else did it at the same moment.
+            let word = if result.contains("already running") { "already" } else { "done" };
+            let mut outcome = Outcome::new(self.scene, word).with_task(upid);
+            outcome.task_result = Some(said);
+            return Ok(outcome
+                .with_state(after.as_ref())
+                .with_note("the task failed, but the guest is as it should be"));
+        }
+        let state = match &after {
+            Some(after) => format!("it is {}", super::state::State::of(after).word()),
+            None => "its state afterwards could not be read".to_owned(),
+        };
+        let lines = self.log(upid, |line| !line.starts_with("TASK ERROR")).await;
+        let log = match lines.last() {
+            Some(line) if !line.starts_with("no content") => format!(" Last in its log: `{line}`."),
+            _ => String::new(),
+        };
+        let verb = self.action.verb();
+        let who = self.scene.who();
+        let what = match result {
+            "unexpected status" => {
+                format!("the task to {verb} {who} was killed, so its outcome is unknown; {state}.")
+            }
+            "received interrupt" => format!("somebody ended the task to {verb} {who}; {state}."),
+            _ => format!("PVE could not {verb} {who}: {said}; {state}.{log}"),
+        };
+        let what = format!("{what} Task: {}", sentence(&upid.to_string()));
+        Err(Failure::new(what).hint(self.advice(result)))
+    }
+
+    fn advice(&self, result: &str) -> String {
+        let advice = match self.action {
+            _ if result.contains("is locked") || result.contains("can't lock file") => {
+                "something else works on it: list_tasks tells what; nothing is unlocked from here"
+            }
+            Action::Shutdown(_) | Action::Reboot(_)
+                if result.contains("timeout") || result.contains("lxc-stop") =>
+            {
+                "it did not react in time: look at its console, or try again with a longer timeout_seconds; only with the user's consent stop_vm, which loses what is not saved"
+            }
+            Action::Start | Action::Resume
+                if result.contains("not online") || result.contains("does not exist") =>
+            {
+                "list_storage tells whether its storage is there"
+            }
+            _ => {
+                "read its state with get_vm_status before anything else; the whole log is in get_task"
+            }
+        };
+        advice.to_owned()
+    }
+
+    /// A request that PVE refused at once. Perhaps since it was done a moment before.
+    async fn refused(&self, error: &Error) -> Result<Outcome, Failure> {
+        let race = error.refusal().is_some_and(|refusal| refusal.kind() == RefusalKind::Other);
+        if race {
+            let after = self.state().await;
+            if self.is_done(after.as_ref()) {
+                return Ok(Outcome::new(self.scene, "already")
+                    .with_state(after.as_ref())
+                    .with_note(
+                        "it became so while the request was on its way, and PVE refused that",
+                    ));
+            }
+        }
+        Err(Failure::from_pve(&format!("{} {}", self.action.verb(), self.scene.who()), error))
+    }
+
+    /// Nobody knows whether the request arrived.
+    async fn unknown(&self, why: &str) -> Outcome {
+        let after = self.state().await;
+        Outcome::new(self.scene, "unknown").with_state(after.as_ref()).with_note(format!(
+            "{why}; no task of ours was found since, so it probably never began, but it still may: nothing was sent again. \
+             Look at the state and at list_tasks in a minute before you call again"
+        ))
+    }
+
+    /// Waits for the end of a task.
+    async fn end_of(&self, upid: &Upid) -> Seen {
+        let mut pause = Pause::new();
+        loop {
+            // Also when nobody wants to wait: a task that failed at once should be said to have failed.
+            let look = self.pve.until(self.until.max(Instant::now() + Time::from_secs(2)));
+            match look.get(lifecycle::progress(upid)).await {
+                Ok(progress) if progress.is_over() => {
+                    let end = progress.exitstatus.unwrap_or_else(|| "unexpected status".to_owned());
+                    return Seen::Ended(end);
+                }
+                Err(Error::Refused(refusal)) if refusal.kind() == RefusalKind::BadParameters => {
+                    return Seen::Gone;
+                }
+                // A node that does not answer this time may do so the next.
+                _ => {}
+            }
+            self.tell("its task runs");
+            if !pause.before(self.until).await {
+                return Seen::Running;
+            }
+        }
+    }
+
+    /// The state of the guest as soon as it is as it should be, or as it is when waiting ends.
+    async fn settled(&self) -> Option<Current> {
+        let mut pause = Pause::new();
+        loop {
+            let after = self.state().await;
+            if self.is_done(after.as_ref()) {
+                return after;
+            }
+            self.tell("waiting for the guest's state");
+            if !pause.before(self.until).await {
+                return after;
+            }
+        }
+    }
+
+    async fn state(&self) -> Option<Current> {
+        let found = &self.scene.found;
+        let look = self.pve.until(self.call.deadline - Time::from_secs(1));
+        match look.get(guest::current(&found.guest)).await {
+            Ok(current) => Some(current),
+            // The HA manager may have started it elsewhere.
+            Err(Error::Refused(refusal)) if refusal.kind() == RefusalKind::NoSuchGuest => {
+                let moved = crate::lookup::guest::find(&look, &found.guest.vmid.to_string()).await;
+                look.get(guest::current(&moved.ok()?.guest)).await.ok()
+            }
+            Err(_) => None,
+        }
+    }
+
+    fn is_done(&self, after: Option<&Current>) -> bool {
+        after.is_some_and(|after| self.action.is_done(&self.scene.current, after))
+    }
+
+    fn judged(&self, after: Option<&Current>, otherwise: &'static str) -> &'static str {
+        if self.is_done(after) { "done" } else { otherwise }
+    }
+
+    /// What shows that it is done.
+    fn sign(&self) -> &'static str {
+        match self.action {
+            Action::Reboot(_) => "a new run (another process, a smaller uptime)",
+            _ => "what it should have become",
+        }
+    }
+
+    /// The lines of a task's log that are wanted, at most five.
+    async fn log(&self, upid: &Upid, wanted: fn(&str) -> bool) -> Vec<String> {
+        let end =
+            (Instant::now() + Time::from_secs(5)).min(self.call.deadline - Time::from_secs(1));
+        let lines = self.pve.until(end).get(lifecycle::log(upid)).await.unwrap_or_default();
+        let lines = lines.into_iter().filter_map(|line| line.t).filter(|line| wanted(line));
+        let lines: Vec<String> = lines.map(|line| sentence(&line)).collect();
+        let cut = lines.len().saturating_sub(5);
+        lines.into_iter().skip(cut).collect()
+    }
+
+    fn tell(&self, what: &str) {
+        let done = self.began.elapsed().as_secs_f64();
+        let all = (self.until - self.began).as_secs_f64();
+        let message = format!(
+            "{}: {what} ({})",
+            self.action.verb(),
+            Duration(self.began.elapsed().as_secs())
+        );
+        self.call.progress.report(1.0 + done, Some(1.0 + all.max(done)), message);
+    }
+}
+
+/// Pauses that grow, so that quick tasks are seen at once and slow ones cost PVE little.
+struct Pause(Time);
+
+impl Pause {
+    fn new() -> Self {
+        Self(Time::from_millis(100))
+    }
+
+    /// Pauses, and says whether there is time left.
+    async fn before(&mut self, end: Instant) -> bool {
+        if Instant::now() >= end {
+            return false;
+        }
+        let pause = self.0;
+        self.0 = (pause * 3 / 2).min(Time::from_secs(2));
+        timeout_at(end, sleep(pause)).await.ok();
+        true
+    }
+}

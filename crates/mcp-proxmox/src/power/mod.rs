@@ -1,0 +1,163 @@
+//! Starting, stopping and what belongs to it: one way for all tools that do so.
+//!
+//! ```text
+//! look      where the guest is and how it is now, what runs on it, what the token may
+//! decide    already there: done. In the way: refused, with the reason and the next step
+//! ask       a person, where the user wants it
+//! alone     no other call of this server acts on this guest
+//! record    in the audit log
+//! send      once
+//! follow    the task, or what became of it when the answer was lost
+//! look      at the guest again, and say what is so
+//! ```
+//!
+//! **Invariants:** a request is sent at most once for each call, whatever happens. What is said about the
+//! guest afterwards was read from the guest afterwards. Nothing is unlocked, and no soft action turns into
+//! a hard one.
+
+mod action;
+mod decide;
+mod follow;
+mod held;
+mod input;
+mod look;
+mod outcome;
+mod state;
+
+use pve_client::Operator;
+use serde_json::{Map, Value, json};
+use tokio::time::{Duration, Instant};
+
+use self::{action::Plan, decide::Verdict, look::Scene};
+use crate::{
+    answer::clean::label,
+    call::Call,
+    failure::Failure,
+    person::{Consent, Question},
+};
+
+pub use self::{
+    action::Action,
+    input::{Plain, Suspend, Waiting},
+    outcome::Outcome,
+};
+
+/// What is kept of a call's time for reading the guest and answering, when everything else was slow.
+const KEPT: Duration = Duration::from_secs(8);
+
+/// What a caller wants.
+#[derive(Debug)]
+pub struct Order {
+    /// The tool that was called.
+    pub tool: &'static str,
+    /// What is to be done.
+    pub action: Action,
+    /// The guest, as the caller named it.
+    pub vm: String,
+    /// How long to wait for the end.
+    pub wait_seconds: u32,
+    /// Whether to check only.
+    pub dry_run: bool,
+    /// Whether the caller says that the user agreed.
+    pub confirm: bool,
+    /// The arguments, for the record.
+    pub arguments: Value,
+}
+
+/// Does what is wanted, or says why not.
+///
+/// # Errors
+/// What is in the way, and what to do about it.
+pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outcome, Failure> {
+    let Order { action, .. } = order;
+    let mut scene = look::at(pve.reader(), call, &order.vm, action).await?;
+    let plan = match decide::verdict(&scene, call, action)? {
+        Verdict::Already(note) => return Ok(Outcome::already(&scene, note)),
+        Verdict::Send(plan) => plan,
+    };
+    let must_ask = call.policy.asks_before(action.is_destructive());
+    if order.dry_run {
+        return Ok(Outcome::dry_run(&scene, &plan, must_ask));
+    }
+    if must_ask && let Some(declined) = ask(call, &order, &scene).await? {
+        return Ok(declined);
+    }
+    let vmid = scene.found.guest.vmid;
+    let alone = call.policy.alone_with(vmid.get(), call.deadline - KEPT).await;
+    let Some((_alone, has_waited)) = alone else {
+        let what = format!(
+            "another call of this server acts on {vmid} and has not ended; nothing was sent"
+        );
+        return Err(Failure::new(what).hint("see its state with get_vm_status, then call again"));
+    };
+    let mut plan = plan;
+    if has_waited || must_ask {
+        // The world may be another one by now.
+        scene = look::at(pve.reader(), call, &vmid.to_string(), action).await?;
+        plan = match decide::verdict(&scene, call, action)? {
+            Verdict::Already(note) => return Ok(Outcome::already(&scene, note)),
+            Verdict::Send(plan) => plan,
+        };
+    }
+    send(&pve, call, &order, &scene, plan).await
+}
+
+/// Asks the person, where there is one. Hands back the answer of a person who did not agree.
+async fn ask(call: &Call, order: &Order, scene: &Scene) -> Result<Option<Outcome>, Failure> {
+    let subject = format!("{} {}", order.action.verb(), scene.found.guest);
+    let question = Question { subject, text: order.action.question(scene) };
+    let what = order.action.what(scene);
+    Ok(match call.person.consents(question, &what, order.confirm).await? {
+        Consent::Given => None,
+        Consent::Refused(why) => Some(Outcome::declined(scene, &why)),
+    })
+}
+
+/// Records, sends once, follows, and reads what is so.
+async fn send(
+    pve: &Operator,
+    call: &Call,
+    order: &Order,
+    scene: &Scene,
+    plan: Plan,
+) -> Result<Outcome, Failure> {
+    let open = match call.policy.audit() {
+        Some(audit) => Some(audit.open(about(pve, call, order, scene))?),
+        None => None,
+    };
+    call.progress.report(1.0, None, format!("{}: sent to PVE", order.action.verb()));
+    let began = Instant::now();
+    let wait = Duration::from_secs(u64::from(order.wait_seconds));
+    let until = (began + wait).min(call.deadline - KEPT / 2);
+    let result = follow::carry_through(pve, call, scene, plan, until).await;
+    let (outcome, details) = match &result {
+        Ok(outcome) => (outcome.outcome, outcome.details()),
+        Err(failure) => ("failed", vec![("why", Some(failure.what().to_owned()))]),
+    };
+    let unwritten = open.and_then(|open| open.close(outcome, &details));
+    match (result, unwritten) {
+        (Ok(mut outcome), unwritten) => {
+            outcome.notes.extend(unwritten);
+            Ok(outcome)
+        }
+        (Err(failure), _) => Err(failure),
+    }
+}
+
+/// What the audit log says of a write.
+fn about(pve: &Operator, call: &Call, order: &Order, scene: &Scene) -> Map<String, Value> {
+    let who = pve.reader().token_id();
+    let (user, token) = who.rsplit_once('!').unwrap_or((who, ""));
+    let about = json!({
+        "user": user,
+        "token": token,
+        "client": call.client,
+        "tool": order.tool,
+        "arguments": order.arguments,
+        "target": scene.found.guest.to_string(),
+        "node": label(scene.found.guest.node.as_str()),
+        "name": scene.name(),
+        "before": scene.state.word(),
+    });
+    about.as_object().cloned().unwrap_or_default()
+}

@@ -1,0 +1,125 @@
+//! What these tools answer.
+
+use pve_client::{Upid, guest::Current};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{action::Plan, look::Scene, state::State};
+use crate::answer::{Duration, clean::sentence};
+
+/// What came of it.
+#[expect(clippy::struct_field_names, reason = "clients read the field under this name")]
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Outcome {
+    vmid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    node: String,
+    /// `done`, `already`, `running` (not over yet), `requested` (of the HA manager), `unconfirmed`,
+    /// `unknown`, `declined`, `dry_run`.
+    pub(super) outcome: &'static str,
+    before: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) task_result: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) took: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_send: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ha: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<String>,
+}
+
+impl Outcome {
+    pub(super) fn new(scene: &Scene, outcome: &'static str) -> Self {
+        let guest = &scene.found.guest;
+        Self {
+            vmid: guest.vmid.get(),
+            name: scene.name(),
+            node: guest.node.to_string(),
+            outcome,
+            before: scene.state.word().into_owned(),
+            after: None,
+            task: None,
+            task_result: None,
+            warnings: Vec::new(),
+            took: None,
+            would_send: None,
+            ha: scene.managed(),
+            notes: scene.found.note.iter().cloned().collect(),
+        }
+    }
+
+    /// It was so before.
+    pub(super) fn already(scene: &Scene, note: Option<String>) -> Self {
+        let mut outcome = Self::new(scene, "already");
+        outcome.notes.push("nothing was sent".to_owned());
+        outcome.notes.extend(note);
+        outcome
+    }
+
+    /// A person did not agree.
+    pub(super) fn declined(scene: &Scene, why: &str) -> Self {
+        let mut outcome = Self::new(scene, "declined");
+        outcome
+            .notes
+            .push(format!("{why}; nothing was sent. Do not ask again unless the user wants to"));
+        outcome
+    }
+
+    /// Nothing was to be done.
+    pub(super) fn dry_run(scene: &Scene, plan: &Plan, must_ask: bool) -> Self {
+        let mut outcome = Self::new(scene, "dry_run");
+        let request = plan.request(&scene.found.guest);
+        outcome.would_send = Some(match request.form() {
+            "" => format!("POST {}", request.path()),
+            form => format!("POST {} {form}", request.path()),
+        });
+        outcome.notes.extend(plan.action.meaning(scene));
+        if plan.overrules {
+            outcome.notes.push("a shutdown that still waits is ended by it".to_owned());
+        }
+        if must_ask {
+            outcome.notes.push("the user has to agree first".to_owned());
+        }
+        outcome.notes.push("checked only; nothing was sent".to_owned());
+        outcome
+    }
+
+    pub(super) fn with_task(mut self, upid: &Upid) -> Self {
+        self.task = Some(sentence(&upid.to_string()));
+        self
+    }
+
+    /// How the guest is now; `None` where it could not be read.
+    pub(super) fn with_state(mut self, after: Option<&Current>) -> Self {
+        match after {
+            Some(after) => self.after = Some(State::of(after).word().into_owned()),
+            None => self
+                .notes
+                .push("its state afterwards could not be read: see get_vm_status".to_owned()),
+        }
+        self
+    }
+
+    pub(super) fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// What the audit log says of it.
+    pub(super) fn details(&self) -> Vec<(&'static str, Option<String>)> {
+        vec![
+            ("upid", self.task.clone()),
+            ("result", self.task_result.clone()),
+            ("after", self.after.clone()),
+        ]
+    }
+}

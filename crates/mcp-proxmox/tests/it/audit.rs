@@ -1,0 +1,152 @@
+//! The record of writes, as an administrator reads it.
+
+use std::path::PathBuf;
+
+use mcp_proxmox::{config::Confirm, policy::Policy};
+use pve_sim::{DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Sim, Takes};
+use rmcp::model::CallToolRequestParams;
+use serde_json::{Value, json};
+
+use crate::{
+    power::{posts, start, start_with, write_server_with},
+    process::{Program, program_for},
+    support::{call_on, connect, failed, structured},
+};
+
+struct Record(PathBuf);
+
+impl Record {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("mcp-proxmox-{name}-{}", std::process::id())))
+    }
+
+    fn policy(&self) -> Policy {
+        Policy::new(None, "".parse().unwrap(), Confirm::Never, Some(self.0.clone()))
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn a_write_leaves_two_lines_that_say_who_did_what_to_what_and_how_it_went() {
+    let (sim, record) = (start().await, Record::new("two"));
+    let server = write_server_with(&sim, record.policy());
+    let answer = structured(&call_on(server, "stop_vm", json!({ "vm": "app1" })).await);
+    let lines = record.lines();
+    let [sent, outcome] = lines.as_slice() else { panic!("{lines:#?}") };
+    for (name, value) in [
+        ("event", json!("send")),
+        ("user", json!("root@pam")),
+        ("token", json!("demo")),
+        ("client", json!("rmcp")),
+        ("tool", json!("stop_vm")),
+        ("target", json!("qemu/100")),
+        ("node", json!("pve1")),
+        ("before", json!("running")),
+    ] {
+        assert_eq!(sent[name], value, "{name}");
+    }
+    assert_eq!(sent["arguments"]["vm"], "app1");
+    assert_eq!((&outcome["event"], &outcome["outcome"]), (&json!("outcome"), &json!("done")));
+    assert_eq!((&outcome["id"], &outcome["upid"]), (&sent["id"], &answer["task"]));
+    assert_eq!(outcome["after"], "stopped");
+    assert!(sent["time"].as_str().unwrap().ends_with('Z'));
+}
+
+#[tokio::test]
+async fn what_is_not_sent_is_not_recorded() {
+    let (sim, record) = (start().await, Record::new("none"));
+    for (tool, arguments) in [
+        ("start_vm", json!({ "vm": "100" })),
+        ("start_vm", json!({ "vm": "102" })),
+        ("stop_vm", json!({ "vm": "100", "dry_run": true })),
+    ] {
+        call_on(write_server_with(&sim, record.policy()), tool, arguments).await;
+    }
+    assert!(record.lines().is_empty());
+}
+
+#[tokio::test]
+async fn a_failure_is_recorded_with_its_reason() {
+    let (sim, record) = (start().await, Record::new("failure"));
+    let server = write_server_with(&sim, record.policy());
+    failed(&call_on(server, "start_vm", json!({ "vm": "108" })).await);
+    let outcome = &record.lines()[1];
+    assert_eq!(outcome["outcome"], "failed");
+    assert!(outcome["why"].as_str().unwrap().contains("storage 'nas' is not online"));
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_written_stops_the_write() {
+    let sim = start().await;
+    let nowhere = Some(PathBuf::from("/nowhere/at/all/audit.log"));
+    let policy = Policy::new(None, "".parse().unwrap(), Confirm::Never, nowhere);
+    let told =
+        failed(&call_on(write_server_with(&sim, policy), "stop_vm", json!({ "vm": "100" })).await);
+    assert!(told.contains("PVE_AUDIT_LOG") && told.contains("nothing was sent"), "{told}");
+    assert!(posts(&sim).is_empty());
+    assert!(sim.change(|lab| lab.guest(100).unwrap().is_up()));
+}
+
+/// Waits until a request was sent, without a clock.
+async fn until_sent(sim: &Sim) {
+    while posts(sim).is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_is_recorded_as_unknown() {
+    let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
+    let record = Record::new("given-up");
+    let client = connect(write_server_with(&sim, record.policy())).await;
+    let mut request = CallToolRequestParams::new("start_vm");
+    request.arguments = json!({ "vm": "101" }).as_object().cloned();
+    let calling = client.send_cancellable_request(
+        rmcp::model::ClientRequest::CallToolRequest(rmcp::model::CallToolRequest::new(request)),
+        rmcp::service::PeerRequestOptions::no_options(),
+    );
+    let handle = calling.await.unwrap();
+    until_sent(&sim).await;
+    handle.cancel(Some("enough".to_owned())).await.unwrap();
+    while record.lines().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let lines = record.lines();
+    assert_eq!((&lines[1]["outcome"], &lines[1]["id"]), (&json!("unknown"), &lines[0]["id"]));
+    // The task goes on all the same.
+    assert_eq!(sim.change(|lab| lab.tasks.iter().filter(|task| task.endtime.is_none()).count()), 2);
+    sim.change(pve_sim::Cluster::finish_tasks);
+    assert!(sim.change(|lab| lab.guest(101).unwrap().is_up()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_during_a_write_leaves_an_unknown_outcome_behind() {
+    let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
+    let record = Record::new("left");
+    tokio::task::block_in_place(|| {
+        let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        command.env("PVE_ACCESS_TIER", "write").env("PVE_AUDIT_LOG", &record.0);
+        let mut program = Program::start(&mut command);
+        program.initialize("2025-11-25");
+        let params = json!({ "name": "start_vm", "arguments": { "vm": "101" } });
+        program
+            .send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params }));
+        while posts(&sim).is_empty() {
+            std::thread::yield_now();
+        }
+        assert!(program.end().status.success());
+    });
+    let lines = record.lines();
+    assert_eq!((lines.len(), &lines[1]["outcome"]), (2, &json!("unknown")));
+    assert_eq!(lines[0]["client"], "test");
+}

@@ -1,0 +1,58 @@
+//! `reboot_vm`: proved by another run.
+
+use pve_sim::{Rule, Takes};
+use serde_json::json;
+
+use crate::{
+    power::{answer, failure, on_100, posts, refusal, start, start_with},
+    support::notes,
+};
+
+#[tokio::test]
+async fn a_guest_that_reboots_is_another_run_afterwards() {
+    for (vm, path) in [("100", "qemu/100"), ("120", "lxc/120")] {
+        let sim = start().await;
+        let answer = answer(&sim, "reboot_vm", json!({ "vm": vm, "timeout_seconds": 90 })).await;
+        assert_eq!((&answer["outcome"], &answer["after"]), (&json!("done"), &json!("running")));
+        assert_eq!(posts(&sim), [format!("/nodes/pve1/{path}/status/reboot timeout=90")]);
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_ends_well_proves_nothing() {
+    let sim = start().await;
+    // The task says OK, and the guest is the same run as before.
+    let upid = "UPID:pve1:00001B1B:000BF280:6B0D175C:qmreboot:100:root@pam!demo:";
+    sim.answer(on_100("reboot").data(&json!(upid)));
+    let ended = json!({ "status": "stopped", "exitstatus": "OK", "upid": upid });
+    let path = "/nodes/pve1/tasks/UPID:pve1:00001B1B:000BF280:6B0D175C:qmreboot:100:root@pam%21demo:/status";
+    sim.answer(Rule::get(path).data(&ended));
+    let answer = answer(&sim, "reboot_vm", json!({ "vm": "100", "wait_seconds": 1 })).await;
+    assert_eq!((&answer["outcome"], &answer["after"]), (&json!("unconfirmed"), &json!("running")));
+    assert!(notes(&answer).contains("smaller uptime"), "{answer}");
+}
+
+#[tokio::test]
+async fn q132_a_stopped_guest_is_not_rebooted_but_can_be_started() {
+    for vm in ["101", "121"] {
+        let sim = start().await;
+        let told = refusal(&sim, "reboot_vm", json!({ "vm": vm })).await;
+        assert!(told.contains("is stopped") && told.contains("start_vm"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn q139_a_reboot_that_hangs_is_followed_and_nothing_else_is_sent() {
+    let sim = start_with(100, |guest| guest.takes = Takes::UntilTold).await;
+    let answer = answer(&sim, "reboot_vm", json!({ "vm": "100", "wait_seconds": 0 })).await;
+    assert_eq!(answer["outcome"], "running");
+    assert!(notes(&answer).contains("send nothing else to this guest"), "{answer}");
+    assert_eq!(posts(&sim), ["/nodes/pve1/qemu/100/status/reboot timeout=60"]);
+    sim.forget_requests();
+    let told = refusal(&sim, "reboot_vm", json!({ "vm": "100" })).await;
+    assert!(told.contains("qmreboot"), "{told}");
+
+    let deaf = start_with(100, |guest| guest.deaf = true).await;
+    let told = failure(&deaf, "reboot_vm", json!({ "vm": "100" })).await;
+    assert!(told.contains("got timeout") && told.contains("it is running"), "{told}");
+}

@@ -1,0 +1,108 @@
+//! `shutdown_vm`: soft, whatever happens.
+
+use pve_sim::{Rule, Takes};
+use serde_json::json;
+
+use crate::{
+    power::{answer, failure, posts, refusal, start, start_with},
+    support::notes,
+};
+
+#[tokio::test]
+async fn a_guest_that_reacts_is_down_afterwards() {
+    for (vm, form) in [
+        ("100", "/nodes/pve1/qemu/100/status/shutdown timeout=60"),
+        ("120", "/nodes/pve1/lxc/120/status/shutdown timeout=60"),
+    ] {
+        let sim = start().await;
+        let answer = answer(&sim, "shutdown_vm", json!({ "vm": vm })).await;
+        assert_eq!(
+            (&answer["outcome"], &answer["before"], &answer["after"]),
+            (&json!("done"), &json!("running"), &json!("stopped"))
+        );
+        assert_eq!(posts(&sim), [form]);
+    }
+}
+
+#[tokio::test]
+async fn q133_a_guest_that_does_not_react_still_runs_and_is_said_to() {
+    let sim = start_with(100, |guest| guest.deaf = true).await;
+    let told = failure(&sim, "shutdown_vm", json!({ "vm": "100", "timeout_seconds": 3 })).await;
+    assert!(told.contains("got timeout") && told.contains("it is running"), "{told}");
+    assert!(told.contains("longer timeout_seconds") && told.contains("stop_vm"), "{told}");
+    assert_eq!(posts(&sim), ["/nodes/pve1/qemu/100/status/shutdown timeout=3"]);
+    assert!(sim.change(|lab| lab.guest(100).unwrap().is_up()), "it was not stopped hard");
+}
+
+#[tokio::test]
+async fn q134_a_shutdown_is_never_forced_and_always_has_a_time_out() {
+    for vm in ["100", "120"] {
+        let sim = start().await;
+        let dry = answer(&sim, "shutdown_vm", json!({ "vm": vm, "dry_run": true })).await;
+        assert!(
+            notes(&dry).contains("60 s") && notes(&dry).contains("never stopped hard"),
+            "{dry}"
+        );
+        answer(&sim, "shutdown_vm", json!({ "vm": vm, "timeout_seconds": 600 })).await;
+        let posts = posts(&sim);
+        assert!(posts[0].ends_with("timeout=600") && !posts[0].contains("force"), "{posts:?}");
+        assert!(sim.change(|lab| lab.deeds.iter().all(|deed| !deed.hard)));
+    }
+}
+
+#[tokio::test]
+async fn a_guest_that_is_down_is_as_it_should_be() {
+    for (vm, before) in [("101", "stopped"), ("121", "stopped"), ("104", "hibernated")] {
+        let sim = start().await;
+        let answer = answer(&sim, "shutdown_vm", json!({ "vm": vm })).await;
+        assert_eq!((&answer["outcome"], &answer["before"]), (&json!("already"), &json!(before)));
+        assert!(posts(&sim).is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_paused_guest_cannot_react_and_is_refused() {
+    let sim = start().await;
+    let told = refusal(&sim, "shutdown_vm", json!({ "vm": "103" })).await;
+    assert!(told.contains("paused") && told.contains("resume_vm"), "{told}");
+}
+
+#[tokio::test]
+async fn a_shutdown_that_still_waits_holds_up_everything_but_a_stop() {
+    let sim = start_with(100, |guest| guest.takes = Takes::UntilTold).await;
+    let waiting = answer(&sim, "shutdown_vm", json!({ "vm": "100", "wait_seconds": 0 })).await;
+    assert_eq!((&waiting["outcome"], &waiting["after"]), (&json!("running"), &json!("running")));
+    // It runs, but not for long: `already` would be a lie.
+    for tool in ["start_vm", "shutdown_vm", "reboot_vm", "suspend_vm", "reset_vm"] {
+        sim.forget_requests();
+        let told = refusal(&sim, tool, json!({ "vm": "100" })).await;
+        assert!(told.contains("qmshutdown") && told.contains("waits for the guest"), "{told}");
+    }
+    sim.change(|lab| lab.guest_mut(100).unwrap().takes = Takes::AtOnce);
+    let stopped = answer(&sim, "stop_vm", json!({ "vm": "100" })).await;
+    assert_eq!((&stopped["outcome"], &stopped["after"]), (&json!("done"), &json!("stopped")));
+    assert_eq!(posts(&sim), ["/nodes/pve1/qemu/100/status/stop overrule-shutdown=1"]);
+}
+
+#[tokio::test]
+async fn an_older_pve_that_cannot_overrule_a_shutdown_says_so() {
+    let sim = start_with(100, |guest| guest.takes = Takes::UntilTold).await;
+    answer(&sim, "shutdown_vm", json!({ "vm": "100", "wait_seconds": 0 })).await;
+    let errors = json!({ "data": null, "message": "Parameter verification failed.\n",
+        "errors": { "overrule-shutdown": "property is not defined in schema and the schema does not allow additional properties" } });
+    sim.answer(
+        Rule::post("/nodes/pve1/qemu/100/status/stop")
+            .status(400, "Parameter verification failed.")
+            .body(errors.to_string()),
+    );
+    let told = failure(&sim, "stop_vm", json!({ "vm": "100" })).await;
+    assert!(told.contains("overrule-shutdown"), "{told}");
+}
+
+#[tokio::test]
+async fn an_ha_managed_guest_that_takes_its_time_is_said_to_be_asked_only() {
+    let sim = start_with(107, |guest| guest.takes = Takes::UntilTold).await;
+    let answer = answer(&sim, "shutdown_vm", json!({ "vm": "107", "wait_seconds": 0 })).await;
+    assert_eq!((&answer["outcome"], &answer["after"]), (&json!("requested"), &json!("running")));
+    assert!(notes(&answer).contains("HA manager"), "{answer}");
+}

@@ -1,0 +1,41 @@
+//! `suspend_vm`: in memory, or to disk.
+
+use serde_json::json;
+
+use crate::power::{answer, posts, refusal, start};
+
+#[tokio::test]
+async fn a_vm_is_paused_or_hibernated() {
+    for (to_disk, after, sent) in [
+        (false, "paused", "/nodes/pve1/qemu/100/status/suspend"),
+        (true, "hibernated", "/nodes/pve1/qemu/100/status/suspend todisk=1"),
+    ] {
+        let sim = start().await;
+        let answer = answer(&sim, "suspend_vm", json!({ "vm": "100", "to_disk": to_disk })).await;
+        assert_eq!((&answer["outcome"], &answer["after"]), (&json!("done"), &json!(after)));
+        assert_eq!(posts(&sim), [sent]);
+    }
+}
+
+#[tokio::test]
+async fn what_is_suspended_already_is_left_so() {
+    for (vm, to_disk) in [("103", false), ("104", true)] {
+        let sim = start().await;
+        let answer = answer(&sim, "suspend_vm", json!({ "vm": vm, "to_disk": to_disk })).await;
+        assert_eq!(answer["outcome"], "already");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_suspended_is_refused_with_the_reason() {
+    let sim = start().await;
+    for (vm, to_disk, why) in [
+        ("120", false, "CRIU"),
+        ("101", false, "is stopped"),
+        ("103", true, "resume_vm first"),
+        ("104", false, "hibernated"),
+    ] {
+        let told = refusal(&sim, "suspend_vm", json!({ "vm": vm, "to_disk": to_disk })).await;
+        assert!(told.contains(why), "{told}");
+    }
+}

@@ -12,7 +12,7 @@ mod severity;
 use super::clean::is_harmful;
 
 pub use fold::{Fold, Folded};
-pub use severity::{Severity, guessed, word};
+pub use severity::{Severity, guessed, shown};
 
 /// The longest line that is shown, in characters.
 pub const WIDTH: usize = 300;
@@ -100,22 +100,22 @@ mod tests {
 
     use super::*;
 
-    fn shown(text: &str) -> String {
+    fn cleaned(text: &str) -> String {
         line(text, text.len())
     }
 
     #[test]
     fn sequences_for_terminals_go_as_a_whole() {
-        assert_eq!(shown("\u{1b}[31mred\u{1b}[0m"), "red");
-        assert_eq!(shown("\u{1b}]0;title\u{7}a\u{1b}]8;;http://x\u{1b}\\b\u{9b}2Jc"), "abc");
-        assert_eq!(shown("a\u{1b}"), "a");
-        assert_eq!(shown("safe\u{202e}txt.exe\u{200b}"), "safetxt.exe");
+        assert_eq!(cleaned("\u{1b}[31mred\u{1b}[0m"), "red");
+        assert_eq!(cleaned("\u{1b}]0;title\u{7}a\u{1b}]8;;http://x\u{1b}\\b\u{9b}2Jc"), "abc");
+        assert_eq!(cleaned("a\u{1b}"), "a");
+        assert_eq!(cleaned("safe\u{202e}txt.exe\u{200b}"), "safetxt.exe");
     }
 
     #[test]
     fn an_entry_of_several_lines_becomes_one() {
-        assert_eq!(shown("first\n  second\n"), "first⏎ second");
-        assert_eq!(shown("a\tb\r\n\u{2028}c"), "a b ⏎ c");
+        assert_eq!(cleaned("first\n  second\n"), "first⏎ second");
+        assert_eq!(cleaned("a\tb\r\n\u{2028}c"), "a b ⏎ c");
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_comes_is_one_bounded_visible_line(text in any::<String>()) {
-            let shown = shown(&text);
+            let shown = cleaned(&text);
             prop_assert!(shown.chars().count() <= WIDTH + 40);
             prop_assert!(!shown.chars().any(is_harmful));
         }

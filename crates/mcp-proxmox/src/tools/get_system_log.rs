@@ -11,7 +11,7 @@ use crate::{
     answer::{
         Cell, Table,
         clean::label,
-        log_text::{self, Severity, word},
+        log_text::{self, Severity},
     },
     call::Call,
     catalog::{Tool, Toolset},
@@ -202,14 +202,9 @@ impl Output {
 }
 
 fn row(call: &Call, found: &Found) -> [Cell; 4] {
-    let severity: Cell = match (found.level, found.is_guessed) {
-        (level @ ..=4, true) => format!("~{}", word(level)).into(),
-        (_, true) => Cell::Unknown,
-        (level, false) => word(level).into(),
-    };
     [
         found.time.and_then(|time| call.time(time.div_euclid(1_000_000))).into(),
-        severity,
+        log_text::shown(found.level, found.is_guessed).into(),
         Some(found.from.clone()).filter(|from| !from.is_empty()).into(),
         found.message.clone().into(),
     ]

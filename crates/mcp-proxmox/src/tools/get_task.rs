@@ -41,7 +41,7 @@ pub struct GetTask;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// From list_tasks.
+    /// From `list_tasks`.
     upid: String,
     /// Log lines.
     lines: Option<u32>,

@@ -14,7 +14,7 @@ use self::sources::{Hits, Search};
 use crate::{
     answer::{
         Cell, Table,
-        log_text::{self, Fold, Folded, Severity, word},
+        log_text::{self, Fold, Folded, Severity},
     },
     call::Call,
     catalog::{Tool, Toolset},
@@ -178,9 +178,9 @@ async fn traces(pve: &Reader, vm: &str) -> Result<Traces, Failure> {
 impl Output {
     fn of(call: &Call, all: Hits, limit: usize, since: i64) -> Self {
         let mut notes = all.notes;
-        let found = u64::try_from(all.hits.len()).unwrap_or(u64::MAX);
+        let found = u64::try_from(all.found.len()).unwrap_or(u64::MAX);
         let mut fold = Fold::default();
-        for hit in all.hits {
+        for hit in all.found {
             let key = format!("{} {}", hit.source, hit.name);
             let message = hit.message.clone();
             fold.add(hit.time, &key, &message, hit);
@@ -218,17 +218,12 @@ impl Output {
 
 fn row(call: &Call, folded: &Folded<sources::Hit>) -> [Cell; 6] {
     let hit = &folded.line;
-    let severity: Cell = match (hit.level, hit.is_guessed) {
-        (level @ ..=4, true) => format!("~{}", word(level)).into(),
-        (_, true) => Cell::Unknown,
-        (level, false) => word(level).into(),
-    };
     [
         call.time(folded.last).into(),
         (folded.count > 1).then(|| call.time(folded.first)).flatten().into(),
         folded.count.into(),
         hit.source.clone().into(),
-        severity,
+        log_text::shown(hit.level, hit.is_guessed).into(),
         hit.message.clone().into(),
     ]
 }

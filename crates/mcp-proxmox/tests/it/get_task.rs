@@ -1,11 +1,19 @@
 //! Tests of `get_task`.
 
+use std::sync::{Arc, Mutex};
+
+use jiff::tz::TimeZone;
+use mcp_proxmox::{
+    call::{Call, Progress},
+    catalog::{self, Catalog},
+    tier::Level,
+};
 use pve_sim::{DEMO_TOKEN_SECRET, Rule, Sim, Task};
 use serde_json::{Value, json};
 
 use crate::{
     logs::{as_token, asked_for, assert_harmless, recorded, recorded_answer},
-    support::{answer, demo, failed, failure, notes, row, rows, text},
+    support::{access, answer, demo, failed, failure, notes, row, rows, text},
 };
 
 /// The demo cluster with one more task, and its identifier.
@@ -130,6 +138,26 @@ async fn a_running_task_is_followed_to_its_end_and_shows_its_progress() {
     let ended = answer(&sim, "get_task", json!({ "upid": upid, "wait_seconds": 30 })).await;
     assert_eq!((&ended["outcome"], &ended["took"]), (&json!("ok"), &json!("11m 40s")));
     assert!(ended.get("progress_percent").is_none());
+}
+
+#[tokio::test]
+async fn whoever_waits_is_told_the_percentage_that_the_log_shows() {
+    let sim = demo().await;
+    let list = answer(&sim, "list_tasks", json!({ "outcome": "running" })).await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let progress = Progress::new({
+        let told = Arc::clone(&told);
+        move |done, total, words| told.lock().unwrap().push((done, total, words))
+    });
+    let call = Call::begin(TimeZone::UTC).with_progress(progress);
+    let catalog = Catalog::new(catalog::ALL, Level::Read, |_| true);
+    let arguments = json!({ "upid": rows(&list["tasks"])[0]["upid"], "wait_seconds": 1 });
+    let arguments = arguments.as_object().cloned().unwrap();
+    catalog.find("get_task").unwrap().call(&access(&sim), &call, arguments).await.unwrap();
+    let told = told.lock().unwrap();
+    let (done, total, words) = told.first().expect("progress");
+    assert_eq!((*done, *total), (32.0, Some(100.0)));
+    assert!(words.contains("32% (12.8 GiB of 40.0 GiB)"), "{words}");
 }
 
 #[tokio::test]

@@ -107,10 +107,9 @@ fn pick(call: &Call<'_>, node: &Node, range: &Range) -> Vec<(u64, JournalEntry)>
         Some((low, high)) => (low.parse().unwrap_or(0), high.parse().unwrap_or(7)),
         None => (0u8, text.parse().unwrap_or(7)),
     });
-    let unit = values.get("unit").map(|unit| match unit.contains('.') {
-        true => unit.to_owned(),
-        false => format!("{unit}.service"),
-    });
+    let unit = values
+        .get("unit")
+        .map(|unit| if unit.contains('.') { unit.to_owned() } else { format!("{unit}.service") });
     let fits = |entry: &JournalEntry| {
         priorities.is_none_or(|(low, high)| (low..=high).contains(&entry.priority))
             && (unit.is_none() || entry.unit == unit)
@@ -144,9 +143,10 @@ fn written(node: &Node, range: &Range, picked: &[(u64, JournalEntry)], structure
     for (_, entry) in picked {
         if boot != Some(entry.boot) {
             boot = Some(entry.boot);
-            rows.push(match structured {
-                true => json!({ "ty": "reboot", "t": entry.time }),
-                false => json!("-- Reboot --"),
+            rows.push(if structured {
+                json!({ "ty": "reboot", "t": entry.time })
+            } else {
+                json!("-- Reboot --")
             });
         }
         rows.push(if structured { object(entry) } else { json!(line(node, entry)) });

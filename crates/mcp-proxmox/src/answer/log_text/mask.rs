@@ -79,7 +79,7 @@ fn is_name(name: &str) -> bool {
         name.strip_suffix(*short)
             .is_some_and(|before| before.is_empty() || before.ends_with(['_', '-']))
     };
-    NAMES.iter().any(|long| name.ends_with(long)) || SHORT.iter().any(|short| is_short(&short))
+    NAMES.iter().any(|long| name.ends_with(long)) || SHORT.iter().any(is_short)
 }
 
 fn word_without_secrets(word: &str) -> Cow<'_, str> {
@@ -92,7 +92,7 @@ fn word_without_secrets(word: &str) -> Cow<'_, str> {
     map(word, in_pairs)
 }
 
-fn map<'a>(text: Cow<'a, str>, change: impl Fn(&str) -> Option<String>) -> Cow<'a, str> {
+fn map(text: Cow<'_, str>, change: impl Fn(&str) -> Option<String>) -> Cow<'_, str> {
     match change(&text) {
         Some(changed) => Cow::Owned(changed),
         None => text,

@@ -30,7 +30,7 @@ impl Severity {
 }
 
 /// The word for a level.
-pub fn word(level: u8) -> &'static str {
+fn word(level: u8) -> &'static str {
     match level {
         0 => "emergency",
         1 => "alert",
@@ -40,6 +40,16 @@ pub fn word(level: u8) -> &'static str {
         5 => "notice",
         6 => "info",
         _ => "debug",
+    }
+}
+
+/// The word for a level, with `~` in front where it is a guess. Of what is guessed to be nothing special
+/// nothing is said.
+pub fn shown(level: u8, is_guessed: bool) -> Option<String> {
+    match (level, is_guessed) {
+        (level @ ..=4, true) => Some(format!("~{}", word(level))),
+        (_, true) => None,
+        (level, false) => Some(word(level).to_owned()),
     }
 }
 
@@ -112,5 +122,7 @@ mod tests {
     fn worse_is_a_lower_level() {
         assert!(Severity::Error.level() < Severity::Warning.level());
         assert_eq!((word(3), word(7), word(200)), ("error", "debug", "debug"));
+        assert_eq!(shown(3, true).as_deref(), Some("~error"));
+        assert_eq!((shown(6, true), shown(6, false).as_deref()), (None, Some("info")));
     }
 }

@@ -31,15 +31,14 @@ impl Backups {
             let Some((vmid, why)) = rest.split_once(" failed - ") else { return };
             let Ok(vmid) = vmid.parse() else { return };
             // A guest may fail before its backup has begun.
-            let guest = match self.guests.iter_mut().rev().find(|guest| guest.vmid == vmid) {
-                Some(guest) => guest,
-                None => {
-                    self.guests.push(Guest { vmid, ..Guest::default() });
-                    let Some(guest) = self.guests.last_mut() else { return };
-                    guest
-                }
-            };
-            guest.result = Some(format!("error: {}", label(why)));
+            let found = self.guests.iter().rposition(|guest| guest.vmid == vmid);
+            if found.is_none() {
+                self.guests.push(Guest { vmid, ..Guest::default() });
+            }
+            let last = self.guests.len().saturating_sub(1);
+            if let Some(guest) = self.guests.get_mut(found.unwrap_or(last)) {
+                guest.result = Some(format!("error: {}", label(why)));
+            }
         } else if let Some(guest) = self.guests.last_mut() {
             guest.add(text);
         }

@@ -58,14 +58,14 @@ pub(super) struct Hit {
 /// What a source gave.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
-    pub(super) hits: Vec<Hit>,
+    pub(super) found: Vec<Hit>,
     pub(super) missing: Vec<String>,
     pub(super) notes: Vec<String>,
 }
 
 impl Hits {
     pub(super) fn extend(&mut self, other: Self) {
-        self.hits.extend(other.hits);
+        self.found.extend(other.found);
         self.missing.extend(other.missing);
         for note in other.notes {
             if !self.notes.contains(&note) {
@@ -132,7 +132,7 @@ impl Search<'_> {
                 message,
             })
         });
-        hits.hits.extend(found);
+        hits.found.extend(found);
         hits
     }
 
@@ -168,7 +168,7 @@ impl Search<'_> {
             let upid = task.upid.as_ref();
             let log =
                 logs.iter().find(|(of, _)| Some(of) == upid).map(|(_, lines)| lines.as_slice());
-            hits.hits.extend(self.task(node, task, log.unwrap_or_default()));
+            hits.found.extend(self.task(node, task, log.unwrap_or_default()));
         }
         hits
     }
@@ -245,7 +245,7 @@ impl Search<'_> {
                 && self.traces.as_ref().is_none_or(|traces| traces.fits(&message.text));
             if fits {
                 let node = of.map_or("?", NodeName::as_str);
-                hits.hits.push(Hit {
+                hits.found.push(Hit {
                     time,
                     source: format!("cluster log, {node}"),
                     name: entry.tag.unwrap_or_default(),

@@ -313,7 +313,7 @@ async fn q111_the_last_lines_are_the_last_and_are_said_to_be() {
     let (sim, upid) = with("job errors", &lines).await;
     for n_before in [0, 5000] {
         sim.change(|cluster| {
-            cluster.tasks.iter_mut().find(|task| task.upid() == upid).unwrap().filler = n_before
+            cluster.tasks.iter_mut().find(|task| task.upid() == upid).unwrap().filler = n_before;
         });
         let answer = answer(&sim, "get_task", json!({ "upid": upid, "lines": 5 })).await;
         assert_eq!(answer["log_lines"], 734 + n_before);

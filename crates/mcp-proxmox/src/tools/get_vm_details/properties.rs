@@ -76,12 +76,10 @@ pub(super) fn size(text: &str) -> Option<Bytes> {
         _ => return None,
     };
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut bytes = whole.parse::<u64>().ok()?.checked_mul(factor)?;
-    let mut part = factor;
-    for digit in fraction.chars() {
-        part /= 10;
-        bytes = bytes.checked_add(u64::from(digit.to_digit(10)?) * part)?;
-    }
+    // In parts of the last digit, so that `1.5T` is exactly one and a half.
+    let parts: u64 = format!("{whole}{fraction}").parse().ok()?;
+    let in_one = 10_u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let bytes = u64::try_from(u128::from(parts) * u128::from(factor) / in_one).ok()?;
     (bytes > 0).then_some(Bytes(bytes))
 }
 

@@ -21,6 +21,7 @@ mod list_nodes;
 mod list_vms;
 mod many_guests;
 mod process;
+mod real_qemu;
 mod recorded;
 mod secrets;
 mod support;

@@ -8,6 +8,8 @@ use std::{
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::time::{Duration, Instant};
 
+use crate::{config::GuestSet, tier::Level};
+
 /// The whole time of one call, in seconds, for all its requests, checks and waits. Some clients give up
 /// after 60 s.
 pub const CALL_SECONDS: u64 = 50;
@@ -23,6 +25,21 @@ pub struct Call {
     pub now: Timestamp,
     /// Tells the client how far the call is, where the client wants to know.
     pub progress: Progress,
+    /// What the user decided about this server.
+    pub limits: Arc<Limits>,
+}
+
+/// What the user decided: how much may be done, where, and with which tools.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// The tier.
+    pub tier: Level,
+    /// Where write tools may act; `None` is everywhere.
+    pub allow: Option<GuestSet>,
+    /// Where they may not.
+    pub protect: GuestSet,
+    /// The tools that are offered.
+    pub offered: Vec<&'static str>,
 }
 
 /// Tells how far a call is. The client gets strictly increasing numbers, whatever is reported.
@@ -65,7 +82,14 @@ impl Call {
             zone,
             now: Timestamp::now(),
             progress: Progress::default(),
+            limits: Arc::default(),
         }
+    }
+
+    /// The same call, within these limits.
+    #[must_use]
+    pub fn within(self, limits: &Arc<Limits>) -> Self {
+        Self { limits: Arc::clone(limits), ..self }
     }
 
     /// The same call, whose progress is told.

@@ -24,10 +24,22 @@ use crate::{
 pub const ALL: &[Entry] = &[
     entry::<tools::list_vms::ListVms>(),
     entry::<tools::get_vm_status::GetVmStatus>(),
+    entry::<tools::get_vm_details::GetVmDetails>(),
     entry::<tools::list_nodes::ListNodes>(),
     entry::<tools::get_node_status::GetNodeStatus>(),
+    entry::<tools::list_storage::ListStorage>(),
+    entry::<tools::get_storage_status::GetStorageStatus>(),
+    entry::<tools::get_metrics::GetMetrics>(),
+    entry::<tools::get_metrics_chart::GetMetricsChart>(),
+    entry::<tools::get_access::GetAccess>(),
+    entry::<tools::list_networks::ListNetworks>(),
+    entry::<tools::get_network_stats::GetNetworkStats>(),
     entry::<tools::get_vm_console::GetVmConsole>(),
     entry::<tools::get_vm_screenshot::GetVmScreenshot>(),
+    entry::<tools::list_tasks::ListTasks>(),
+    entry::<tools::get_task::GetTask>(),
+    entry::<tools::get_system_log::GetSystemLog>(),
+    entry::<tools::search_logs::SearchLogs>(),
 ];
 
 /// One tool. Everything that defines it is in its implementation of this trait.
@@ -141,6 +153,11 @@ impl Catalog {
     /// The tools, in the order of the list.
     pub fn tools(&self) -> impl Iterator<Item = &Offered> {
         self.offered.iter()
+    }
+
+    /// The names of the tools.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.offered.iter().map(|offered| offered.entry.name).collect()
     }
 
     /// The tool of this name.

@@ -3,6 +3,9 @@
 //! The lists are up to ten seconds old and know only running and stopped; the present state of one
 //! guest ([`current`]) is live, and so is the slower [`list_full`].
 
+pub mod agent;
+
+mod config;
 mod current;
 mod listed;
 
@@ -10,6 +13,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Serialize, Serializer};
 
+pub use config::{Pending, Snapshot, config, pending, snapshots};
 pub use current::{Balloon, Current, DiskIo, Ha, NicIo, current};
 pub use listed::{Full, Listed, list, list_full};
 

@@ -30,12 +30,18 @@
 
 pub mod access;
 pub mod cluster;
+pub mod cluster_log;
 pub mod console;
 pub mod guest;
 pub mod ids;
+pub mod ip_statistics;
+pub mod journal;
+pub mod network;
 pub mod node;
 pub mod rrd;
+pub mod storage;
 pub mod task;
+pub mod task_log;
 pub mod upid;
 pub mod version;
 
@@ -49,6 +55,7 @@ mod endpoint;
 mod envelope;
 mod error;
 mod form;
+mod log_text;
 mod perl;
 mod refusal;
 mod request;
@@ -66,6 +73,7 @@ pub use envelope::Answer;
 pub use error::{Error, LostWhy, UnreadableWhy};
 pub use guest::{GuestRef, Kind};
 pub use ids::{IfaceName, InvalidId, NodeName, StorageId, VmId};
+pub use log_text::LogText;
 pub use refusal::{Refusal, RefusalKind};
 pub use request::{Get, Method, Post};
 pub use settings::{Host, Settings};

@@ -3,7 +3,10 @@
 //! **Invariant:** the texts are those of a real Proxmox VE API server (recorded from PVE 9.2.11);
 //! nothing outside this file writes an error's body.
 
+use std::io::Write as _;
+
 use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
 
 use crate::json::Json;
 
@@ -18,6 +21,8 @@ pub(crate) struct Answer {
     pub(crate) body: Bytes,
     /// The value of `Content-Type`; none on the answers that PVE sends without any.
     pub(crate) content_type: Option<&'static str>,
+    /// The value of `Content-Encoding`; the body is what it says.
+    pub(crate) encoding: Option<&'static str>,
     /// Whether `Content-Length` is sent. Answers without a body carry none and end with the
     /// connection.
     pub(crate) with_length: bool,
@@ -50,8 +55,22 @@ impl Answer {
             reason: "OK".to_owned(),
             body,
             content_type: Some(JSON),
+            encoding: None,
             with_length: true,
             connection: KEEP_ALIVE,
+        }
+    }
+
+    /// 200 with this JSON compressed, as the journal comes to everybody (recorded).
+    pub(crate) fn zipped(text: &[u8]) -> Self {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        // Writing into memory cannot fail.
+        let _ = encoder.write_all(text);
+        let body = encoder.finish().unwrap_or_default();
+        Self {
+            content_type: Some("application/json"),
+            encoding: Some("gzip"),
+            ..Self::json(body.into())
         }
     }
 
@@ -63,6 +82,7 @@ impl Answer {
             reason: reason.into(),
             body: Bytes::new(),
             content_type: None,
+            encoding: None,
             with_length: false,
             connection: CLOSE,
         }

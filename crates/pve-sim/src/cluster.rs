@@ -7,21 +7,31 @@
 
 mod console;
 mod demo;
+mod demo_logs;
+mod details;
 mod generated;
 mod guest;
+mod journal;
 mod lab;
+mod network;
 mod node;
 mod storage;
 mod task;
+mod volume;
 
 pub use console::{Screen, Terminal, TerminalFault};
 pub use demo::{DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
+pub use details::{Details, FileSystem, Inside, Snapshot};
 pub use generated::{GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET};
 pub use guest::{Guest, Kind, Nic, State, Usage};
+pub use journal::{ClusterLogEntry, Journal, JournalEntry};
 pub use lab::{LAB_SECRET, LAB_TOKENS};
+pub(crate) use network::Port;
+pub use network::{Interface, Zone};
 pub use node::{Node, Service, Subscription, Update};
 pub use storage::Storage;
 pub use task::Task;
+pub use volume::Volume;
 
 use crate::permission::{Grant, Role};
 
@@ -48,6 +58,10 @@ pub struct Cluster {
     pub acl: Vec<Grant>,
     /// Tasks, finished and running.
     pub tasks: Vec<Task>,
+    /// The zones of its software-defined network.
+    pub zones: Vec<Zone>,
+    /// What its daemons wrote down together, the oldest first.
+    pub log: Vec<ClusterLogEntry>,
     /// Whether the cluster has quorum.
     pub quorate: bool,
     /// What version of PVE it runs.

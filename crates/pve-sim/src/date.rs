@@ -40,6 +40,19 @@ pub(crate) fn ctime(unix: u64) -> String {
     )
 }
 
+/// A time as the journal's lines begin: `Nov 30 06:26:41`. The caller has added the zone's offset.
+pub(crate) fn short_local(unix: i64) -> String {
+    let at = OffsetDateTime::from_unix_timestamp(unix).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    format!(
+        "{} {:02} {:02}:{:02}:{:02}",
+        short(&at.month().to_string()),
+        at.day(),
+        at.hour(),
+        at.minute(),
+        at.second()
+    )
+}
+
 fn short(name: &str) -> String {
     name.chars().take(3).collect()
 }

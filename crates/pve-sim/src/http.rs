@@ -116,6 +116,9 @@ pub(crate) fn head(answer: &Answer, extra: &[(String, String)], last: bool) -> (
     headers.push(("Date", date.clone()));
     headers.push(("Pragma", "no-cache".to_owned()));
     headers.push(("Server", "pve-api-daemon/3.0".to_owned()));
+    if let Some(encoding) = answer.encoding {
+        headers.push(("Content-Encoding", encoding.to_owned()));
+    }
     if answer.with_length {
         headers.push(("Content-Length", answer.body.len().to_string()));
     }

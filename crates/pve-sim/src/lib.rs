@@ -34,6 +34,7 @@ mod console;
 mod date;
 mod endpoints;
 mod figures;
+mod history;
 mod http;
 mod json;
 mod options;
@@ -48,10 +49,12 @@ mod tests;
 mod tls;
 
 pub use cluster::{
-    Cluster, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, GENERATED_TOKEN_ID,
-    GENERATED_TOKEN_SECRET, Guest, Kind, LAB_SECRET, LAB_TOKENS, Nic, Node, Screen, Service, State,
-    Storage, Subscription, Task, Terminal, TerminalFault, Token, Update, Usage, User, Version,
+    Cluster, ClusterLogEntry, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET,
+    GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET, Guest, Journal, JournalEntry, Kind, LAB_SECRET,
+    LAB_TOKENS, Nic, Node, Screen, Service, State, Storage, Subscription, Task, Terminal,
+    TerminalFault, Token, Update, Usage, User, Version, Volume,
 };
+pub use cluster::{Details, FileSystem, Inside, Interface, Snapshot, Zone};
 pub use options::Options;
 pub use permission::{Grant, Privileges, Role};
 #[cfg(any(test, feature = "recordings"))]

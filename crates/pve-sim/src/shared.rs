@@ -234,6 +234,7 @@ fn told_by(rule: &Rule, status: u16, last: bool) -> Reply {
         reason: rule.reason.clone(),
         body: rule.body.clone(),
         content_type: has_body.then_some(JSON),
+        encoding: None,
         with_length: has_body || status < 400,
         connection: if status < 400 { KEEP_ALIVE } else { CLOSE },
     };

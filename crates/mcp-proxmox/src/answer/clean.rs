@@ -58,7 +58,7 @@ fn cleaned(text: &str, limit: usize) -> String {
 
 /// Control characters (an escape starts a terminal sequence) and characters that are not seen but
 /// change what is: direction marks, joiners, tags, the byte order mark.
-fn is_harmful(character: char) -> bool {
+pub(super) fn is_harmful(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -42,7 +42,7 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> ExitCode {
             );
         }
     };
-    let call = Call::begin(world.config.zone.clone());
+    let call = Call::begin(world.config.zone.clone()).within(&world.limits());
     match offered.call(&world.access(), &call, arguments).await {
         Ok(Answer::Structured(answer)) if options.get_flag("json") => {
             print(&Value::Object(answer).to_string());

@@ -9,7 +9,14 @@ use pve_client::{
 };
 
 use super::{World, print};
-use crate::{answer::clean::label, failure::Failure};
+use crate::{
+    answer::clean::label,
+    failure::Failure,
+    rights::{
+        Rights,
+        view::{self, Seen},
+    },
+};
 
 pub(super) async fn run(world: &World) -> ExitCode {
     let reader = world.access();
@@ -35,7 +42,7 @@ pub(super) async fn run(world: &World) -> ExitCode {
         found.version.as_deref().map_or_else(|| "of an unknown version".to_owned(), label)
     ));
     match reader.get(access::permissions()).await {
-        Ok(permissions) => privileges(&permissions, world.config.pve.token.id()),
+        Ok(permissions) => privileges(permissions, world),
         Err(error) => {
             let failure = Failure::from_pve("ask PVE for the token's privileges", &error);
             print(&format!("\n{failure}"));
@@ -58,32 +65,36 @@ fn another_product(found: &Version) -> Option<String> {
     })
 }
 
-/// What the tools need to see anything, and where.
-const NEEDED: [(&str, &str, &[&str]); 2] = [
-    ("VM.Audit", "list_vms, get_vm_status", &["/", "/vms", "/pool"]),
-    ("Sys.Audit", "list_nodes, get_node_status", &["/", "/nodes"]),
-];
-
-/// Says what the token may see, and what would let it see more.
-fn privileges(permissions: &Permissions, token: &str) -> ExitCode {
-    print(&format!("privileges  on {} paths", permissions.len()));
-    let mut missing = false;
-    for (privilege, tools, roots) in NEEDED {
-        let is_below = |path: &str| {
-            roots.iter().any(|root| path == *root || path.starts_with(&format!("{root}/")))
+/// Says what the token may do path by path, what it sees of what there is, and what would let it see more.
+fn privileges(permissions: Permissions, world: &World) -> ExitCode {
+    let (rights, token) = (Rights(permissions), world.config.pve.token.id());
+    let seen = view::seen(&rights, world.config.tier, &world.catalog().names());
+    print(&format!("privileges  on {} paths", rights.0.len()));
+    for (path, held) in view::by_path(&rights) {
+        print(&format!("            {path}: {held}"));
+    }
+    for Seen { need, seen, missing, is_nothing } in &seen {
+        let Some(missing) = missing else {
+            print(&format!("sees        {seen} of {}", need.what));
+            continue;
         };
-        let mut holding = permissions.iter().filter(|(_, held)| held.contains_key(privilege));
-        if !holding.any(|(path, _)| is_below(path)) {
-            missing = true;
-            print(&format!("            no {privilege}: {tools} will show little or nothing"));
+        let tools = world.catalog().names().into_iter().filter(|name| need.tools.contains(name));
+        let tools = tools.collect::<Vec<_>>().join(", ");
+        let less = if *is_nothing { "nothing of it" } else { "less than everything" };
+        print(&format!(
+            "sees        {seen} of {}: {tools} will show {less}; needs {missing}",
+            need.what
+        ));
+    }
+    let lines = view::mending(&seen, token);
+    if !lines.is_empty() {
+        print("\nhint: on a node, what you want of this lets it see more:");
+        for line in lines {
+            print(&format!("      {line}"));
         }
     }
-    if !missing {
-        return ExitCode::SUCCESS;
-    }
-    print(&format!("\nhint: on a node: pveum acl modify / --tokens '{token}' --roles PVEAuditor"));
-    print("      a token with privilege separation also needs its user to have the role");
-    ExitCode::FAILURE
+    let is_blind = seen.iter().any(|seen| seen.is_nothing && seen.need.is_basic);
+    if is_blind { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 /// How far it came.

@@ -15,12 +15,14 @@ use std::{
     ffi::OsString,
     io::{self, Write as _},
     process::ExitCode,
+    sync::Arc,
 };
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use pve_client::Reader;
 
 use crate::{
+    call::Limits,
     catalog::{self, Catalog},
     config::{Config, Mistakes, settings},
     server::Server,
@@ -98,6 +100,15 @@ impl World {
         Access::new(self.config.tier, Reader::new(self.config.pve.clone()))
     }
 
+    fn limits(&self) -> Arc<Limits> {
+        Arc::new(Limits {
+            tier: self.config.tier,
+            allow: self.config.allow.clone(),
+            protect: self.config.protect.clone(),
+            offered: self.catalog().names(),
+        })
+    }
+
     fn catalog(&self) -> Catalog {
         Catalog::new(catalog::ALL, self.config.tier, |entry| self.config.tools.picks(entry))
     }
@@ -110,7 +121,8 @@ async fn serve(world: World) -> ExitCode {
         world.catalog(),
         world.config.output,
         world.config.zone.clone(),
-    );
+    )
+    .within(world.config.allow.clone(), world.config.protect.clone());
     match server.serve_stdio().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => complain(&format!("mcp-proxmox: {error}"), 1),

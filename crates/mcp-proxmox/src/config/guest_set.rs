@@ -1,6 +1,6 @@
 //! Reads `PVE_ALLOW_VMS` and `PVE_PROTECT_VMS`: `100-199,205,tag:ai,pool:dev`.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 /// A set of VMs and containers, by vmid, tag or pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,31 @@ impl GuestSet {
             Member::Tag(tag) => tags.clone().any(|other| other.eq_ignore_ascii_case(tag)),
             Member::Pool(name) => pool == Some(name),
         })
+    }
+}
+
+impl GuestSet {
+    /// Whether nothing belongs to it.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+}
+
+impl fmt::Display for GuestSet {
+    /// As the user writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for member in &self.members {
+            f.write_str(separator)?;
+            match member {
+                Member::Vmids(first, last) if first == last => write!(f, "{first}")?,
+                Member::Vmids(first, last) => write!(f, "{first}-{last}")?,
+                Member::Tag(tag) => write!(f, "tag:{tag}")?,
+                Member::Pool(pool) => write!(f, "pool:{pool}")?,
+            }
+            separator = ",";
+        }
+        Ok(())
     }
 }
 

@@ -2,3 +2,5 @@
 
 pub mod guest;
 pub mod node;
+pub mod storage;
+pub mod target;

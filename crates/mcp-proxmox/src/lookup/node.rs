@@ -15,7 +15,8 @@ pub async fn find(pve: &Reader, name: &str) -> Result<(NodeName, Listed), Failur
     pick(nodes, name.trim())
 }
 
-fn pick(mut nodes: Vec<Listed>, name: &str) -> Result<(NodeName, Listed), Failure> {
+/// The node of this name in a list of nodes.
+pub fn pick(mut nodes: Vec<Listed>, name: &str) -> Result<(NodeName, Listed), Failure> {
     if nodes.is_empty() {
         return Err(none_listed());
     }

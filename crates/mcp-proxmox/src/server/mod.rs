@@ -6,7 +6,10 @@
 mod guard;
 mod stdio;
 
-use std::{convert::Infallible, sync::OnceLock};
+use std::{
+    convert::Infallible,
+    sync::{Arc, OnceLock},
+};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rmcp::{
@@ -26,9 +29,9 @@ use tokio::{
 
 use crate::{
     answer::Answer,
-    call::{Call, Progress},
+    call::{Call, Limits, Progress},
     catalog::{Catalog, NotOffered, Offered},
-    config::Output,
+    config::{GuestSet, Output},
     failure::Failure,
     instructions,
     tier::Access,
@@ -44,13 +47,23 @@ pub struct Server {
     catalog: Catalog,
     output: Output,
     zone: jiff::tz::TimeZone,
+    limits: Arc<Limits>,
     tools: OnceLock<Vec<Tool>>,
 }
 
 impl Server {
     /// A server that offers `catalog` on the cluster behind `access`.
     pub fn new(access: Access, catalog: Catalog, output: Output, zone: jiff::tz::TimeZone) -> Self {
-        Self { access, catalog, output, zone, tools: OnceLock::new() }
+        let limits = Limits { tier: access.level(), offered: catalog.names(), ..Limits::default() };
+        Self { access, catalog, output, zone, limits: limits.into(), tools: OnceLock::new() }
+    }
+
+    /// The same server, whose write tools act within these sets of guests.
+    #[must_use]
+    pub fn within(mut self, allow: Option<GuestSet>, protect: GuestSet) -> Self {
+        let limits = Limits { allow, protect, ..Limits::clone(&self.limits) };
+        self.limits = limits.into();
+        self
     }
 
     /// Serves one client on standard input and output, until it leaves.
@@ -92,7 +105,7 @@ impl Server {
         arguments: Map<String, Value>,
         progress: Progress,
     ) -> CallToolResult {
-        let call = Call::begin(self.zone.clone()).with_progress(progress);
+        let call = Call::begin(self.zone.clone()).with_progress(progress).within(&self.limits);
         match offered.call(&self.access, &call, arguments).await {
             Ok(answer) => self.result(answer),
             Err(failure) => failed(&failure),

@@ -75,7 +75,9 @@ fn crates_keep_apart() {
 fn the_environment_is_read_in_one_place() {
     for (path, text) in sources() {
         let may = path.ends_with("mcp-proxmox/src/cli/mod.rs");
-        let reads = text.lines().any(|line| line.contains("env::var(") && !line.trim_start().starts_with("//"));
+        let reads = text
+            .lines()
+            .any(|line| line.contains("env::var(") && !line.trim_start().starts_with("//"));
         assert!(may || !reads, "{}: reads the environment", path.display());
     }
 }

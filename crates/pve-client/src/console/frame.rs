@@ -58,6 +58,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
         Self { io, buffer: BytesMut::new(), random: SystemRandom::new(), ended: false }
     }
 
+    /// Sends a short text in a frame of that kind, as the web interface does into a terminal.
+    pub(super) async fn send_text(&mut self, text: &str) -> Result<(), ConsoleProblem> {
+        self.send_frame(TEXT, text.as_bytes()).await
+    }
+
     /// Sends bytes, each piece in a frame of its own.
     pub(super) async fn send(&mut self, bytes: &[u8]) -> Result<(), ConsoleProblem> {
         for piece in bytes.chunks(PIECE) {

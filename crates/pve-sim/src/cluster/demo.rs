@@ -1,9 +1,12 @@
 //! The cluster that `--demo` shows: a small company's, with some life and some trouble in it.
 
 mod consoles;
+mod details;
+mod network;
+mod storages;
 
 use crate::{
-    cluster::{Cluster, Guest, Node, State, Storage, Subscription, Task, Update},
+    cluster::{Cluster, Guest, Node, State, Subscription, Task, Update, demo_logs},
     date,
     permission::Role,
 };
@@ -16,7 +19,6 @@ pub const DEMO_TOKEN_SECRET: &str = "de300000-0000-4000-8000-000000000000";
 pub const DEMO_AUDITOR_ID: &str = "monitor@pve!demo";
 
 const GIB: u64 = 1 << 30;
-const TIB: u64 = 1 << 40;
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 
@@ -63,9 +65,16 @@ impl Cluster {
                 guest.ha = Some("started".to_owned());
             }
         }
+        let now = date::unix_now();
+        demo.storages = storages::of(&demo.guests, now);
+        details::add(&mut demo, now);
+        network::add(&mut demo);
         consoles::give(&mut demo);
-        demo.storages = storages();
-        demo.tasks = tasks(date::unix_now());
+        demo.tasks = tasks(now);
+        for node in &mut demo.nodes {
+            node.journal = demo_logs::journal(&node.name, now);
+        }
+        demo.log = demo_logs::cluster_log(&demo.tasks);
         demo.token(DEMO_TOKEN_ID, DEMO_TOKEN_SECRET)
             .token(DEMO_AUDITOR_ID, DEMO_TOKEN_SECRET)
             .grant("/", "monitor@pve", Role::auditor());
@@ -157,32 +166,15 @@ fn troubled() -> Vec<Guest> {
     vec![paused, in_backup, hibernated, broken, stopped, template, ct_template, ct_stopped]
 }
 
-fn storages() -> Vec<Storage> {
-    let of = |name: &str, plugin: &str, content: &[&str], (used, total), shared| {
-        let mut storage = Storage::new(name, plugin, content);
-        (storage.used, storage.total, storage.shared) = (used, total, shared);
-        storage
-    };
-    let mut zfs =
-        of("local-zfs", "zfspool", &["images", "rootdir"], (640 * GIB, 1800 * GIB), false);
-    zfs.per_node.insert("pve3".to_owned(), (1690 * GIB, 1800 * GIB));
-    vec![
-        of("local", "dir", &["iso", "vztmpl", "snippets"], (38 * GIB, 220 * GIB), false),
-        zfs,
-        of("nas", "nfs", &["iso", "backup", "images"], (11 * TIB + 400 * GIB, 12 * TIB), true),
-        of("pbs", "pbs", &["backup"], (6 * TIB, 16 * TIB), true),
-    ]
-}
-
 /// Last night's backups, one that still runs, and what went wrong since.
 fn tasks(now: u64) -> Vec<Task> {
     let night = now - now % DAY - 3 * HOUR;
     let mut tasks = Vec::new();
     for node in ["pve1", "pve2", "pve3"] {
-        let log =
-            ["INFO: starting new backup job", "INFO: Backup job finished successfully", "TASK OK"];
-        let task = Task::ended(node, "vzdump", "", "root@pam", (night, night + 2400), "OK");
-        tasks.push(task.with_log(&log));
+        let is_broken = node == "pve2";
+        let status = if is_broken { "job errors" } else { "OK" };
+        let task = Task::ended(node, "vzdump", "", "root@pam", (night, night + 2400), status);
+        tasks.push(Task { log: demo_logs::backup(node, is_broken), ..task });
     }
     let failed = "storage 'nas' is not online";
     let log = format!("TASK ERROR: {failed}");
@@ -197,10 +189,13 @@ fn tasks(now: u64) -> Vec<Task> {
     tasks.push(start.with_log(&[&log]));
     let running =
         Task::ended("pve3", "vzdump", "123", "root@pam", (now - 600, now), "").still_running();
-    tasks
-        .push(running.with_log(&[
-            "INFO: starting new backup job: vzdump 123 --storage pbs --mode snapshot",
-        ]));
+    tasks.push(running.with_log(&[
+        "INFO: starting new backup job: vzdump 123 --storage pbs --mode snapshot",
+        "INFO: Starting Backup of VM 123 (qemu)",
+        "INFO: VM Name: nextcloud",
+        "INFO:  31% (12.4 GiB of 40.0 GiB) in 9m 31s, read: 21.3 MiB/s, write: 9.1 MiB/s",
+        "INFO:  32% (12.8 GiB of 40.0 GiB) in 9m 50s, read: 21.6 MiB/s, write: 8.8 MiB/s",
+    ]));
     let warned = Task::ended(
         "pve1",
         "vzstart",

@@ -1,5 +1,6 @@
 //! A guest: a VM or a container, what it is doing, and what it uses.
 
+use super::details::Details;
 use crate::cluster::{Screen, Terminal};
 
 /// A VM or a container.
@@ -54,6 +55,8 @@ pub struct Guest {
     pub nics: Vec<Nic>,
     /// Whether a start fails, and the text that it then fails with.
     pub start_fails: Option<String>,
+    /// Its configuration beyond that, its snapshots, and what is inside.
+    pub details: Details,
     /// Its text terminal: of a VM only with [`Guest::serial`].
     pub terminal: Terminal,
     /// Its screen; a container's is drawn by vncterm.
@@ -193,6 +196,7 @@ impl Guest {
                 mac: format!("BC:24:11:{a:02X}:{b:02X}:{c:02X}"),
             }],
             start_fails: None,
+            details: Details::default(),
             terminal: Terminal::default(),
             screen: Screen::default(),
         }

@@ -5,7 +5,10 @@
 //! answer by answer.
 
 use crate::{
-    cluster::{Cluster, Guest, Node, Service, Storage, Task, User},
+    cluster::{
+        Cluster, ClusterLogEntry, Guest, Inside, Journal, JournalEntry, Node, Service, Storage,
+        Task, User, Volume,
+    },
     permission::Role,
 };
 
@@ -32,6 +35,8 @@ const GIB: u64 = 1 << 30;
 /// The file system on which everything of the recorded node was.
 const ROOT: u64 = 270_553_174_016;
 const ROOT_USED: u64 = 30_995_120_128;
+/// What may be on the storage `local`.
+const EVERYTHING: [&str; 6] = ["backup", "snippets", "vztmpl", "rootdir", "iso", "images"];
 
 impl Cluster {
     /// The recorded cluster, with `pve1` answering and `pve2` off.
@@ -43,6 +48,10 @@ impl Cluster {
         lab.storages = storages();
         lab.pools = vec!["prod".to_owned()];
         lab.tasks = tasks();
+        lab.log = cluster_log();
+        if let Some(node) = lab.node_mut("pve1") {
+            node.journal = journal();
+        }
         let user = |id: &str, groups: &[&str], enabled| User {
             id: id.to_owned(),
             groups: groups.iter().map(|group| (*group).to_owned()).collect(),
@@ -134,6 +143,13 @@ fn vms() -> Vec<Guest> {
     let vm = |vmid, name: &str, memory: u64, disk: u64| {
         let mut guest = Guest::vm(vmid, "pve1", name);
         (guest.agent, guest.memory, guest.disk) = (false, memory * MIB, disk * GIB);
+        guest.details.set("cores", "").set("kvm", "0");
+        if disk == 0 {
+            guest.disks.clear();
+        }
+        if !matches!(vmid, 100 | 101) {
+            guest.nics.clear();
+        }
         guest
     };
     let tagged = |mut guest: Guest, tags: &[&str]| {
@@ -159,17 +175,23 @@ fn vms() -> Vec<Guest> {
     web.pool = Some("prod".to_owned());
     db.pool = Some("prod".to_owned());
 
+    let lab_kernel = "-kernel /opt/lab/vmlinuz -initrd /opt/lab/initrd.img -append 'console=tty0 console=ttyS0 quiet'";
+    for guest in [&mut web, &mut db] {
+        guest.details.set("args", lab_kernel).set("scsihw", "virtio-scsi-pci");
+    }
+    web.details.set("cores", "1").set("onboot", "1").set("description", "web server\nsecond line");
+    web.details.inside = Some(inside());
+    db.details.set("cores", "2").set("sockets", "1");
     let mut template = tagged(vm(102, "tmpl-debian", 128, 1), &["template"]);
     template.template = true;
     let mut locked = vm(105, "locked-vm", 128, 0);
     locked.lock = Some("backup".to_owned());
+    locked.details.set("protection", "1");
     let mut empty = vm(107, "noguestos", 64, 0);
     (empty.agent, empty.balloon) = (true, false);
-    empty.disks.clear();
-    empty.nics.clear();
+    empty.details.set("description", "changed by api 2").set("ostype", "other");
     let mut elsewhere = vm(110, "on-pve2", 64, 4);
     "pve2".clone_into(&mut elsewhere.node);
-    elsewhere.nics.clear();
     let no_kvm = "KVM virtualisation configured, but not available. Either disable in VM configuration or \
                   enable in BIOS.";
     vec![
@@ -189,15 +211,35 @@ fn vms() -> Vec<Guest> {
     ]
 }
 
+/// A kernel with an initial file system and an agent: it has neither an address of its own nor a file
+/// system to show.
+fn inside() -> Inside {
+    let os = [
+        ("kernel-release", "6.12.117+deb13-cloud-amd64"),
+        ("kernel-version", "#1 SMP PREEMPT_DYNAMIC Debian 6.12.117-1 (2026-11-12)"),
+        ("machine", "x86_64"),
+    ];
+    let mac = "bc:24:11:07:e3:6b";
+    Inside::new("labvm", &os).interface("eth0", mac, &[("fe80::be24:11ff:fe07:e36b", 64)])
+}
+
 fn cts() -> Vec<Guest> {
     let ct = |vmid, name: &str, swap: u64| {
         let mut guest = Guest::ct(vmid, "pve1", name);
         (guest.cores, guest.memory, guest.disk) = (2, 128 * MIB, 4 * GIB);
         guest.swap = swap * MIB;
         guest
+            .details
+            .set("cores", "")
+            .set("rootfs", &format!("local:{vmid}/subvol-{vmid}-disk-0.subvol,size=0T"));
+        if vmid > 201 {
+            guest.nics.clear();
+        }
+        guest
     };
     let mut web = ct(200, "ct-web", 128);
     web.tags = vec!["ct".to_owned(), "prod".to_owned()];
+    web.details.set("cores", "1").set("features", "nesting=1");
     web.pool = Some("prod".to_owned());
     (web.cores, web.memory, web.disk) = (1, 256 * MIB, ROOT);
     (web.usage.memory, web.usage.disk) = (23_296_000, ROOT_USED);
@@ -207,6 +249,7 @@ fn cts() -> Vec<Guest> {
     (web.pid, web.usage.cpu) = (339, 0.000_015_095_291_252);
     let mut db = ct(201, "ct-db", 0);
     db.tags = vec!["db".to_owned(), "prod".to_owned()];
+    db.details.set("onboot", "0");
     let mut template = ct(202, "ct-tmpl", 512);
     template.template = true;
     let mut broken = ct(203, "ct-broken", 512);
@@ -229,14 +272,31 @@ fn storages() -> Vec<Storage> {
     nas.dead_on = vec!["pve1".to_owned(), "pve2".to_owned()];
     let mut old = of("olddisk", "dir", &["images"], &[]);
     old.disabled = true;
-    let everything = ["backup", "snippets", "vztmpl", "rootdir", "iso", "images"];
-    vec![
-        of("local", "dir", &everything, &[]),
-        of("data", "dir", &["iso", "images"], &["pve1"]),
-        nas,
-        of("pve2only", "dir", &["images"], &["pve2"]),
-        old,
-    ]
+    let (mut local, mut data) =
+        (of("local", "dir", &EVERYTHING, &[]), of("data", "dir", &["iso", "images"], &["pve1"]));
+    local.volumes = vec![
+        Volume::image("iso", "tiny.iso", 1_048_576, 1_796_014_476),
+        Volume::backup(
+            "backup/vzdump-lxc-201-2026_11_30-05_11_13.tar.zst",
+            "tar.zst",
+            34_081_054,
+            (201, 1_796_015_473),
+        ),
+        Volume::backup(
+            "backup/vzdump-lxc-201-2026_11_30-06_23_37.tar.zst",
+            "tar.zst",
+            34_173_870,
+            (201, 1_796_019_817),
+        ),
+    ];
+    data.volumes = vec![Volume::disk(
+        "images",
+        "102/base-102-disk-0.qcow2",
+        "qcow2",
+        GIB,
+        (102, 1_796_014_537),
+    )];
+    vec![local, data, nas, of("pve2only", "dir", &["images"], &["pve2"]), old]
 }
 
 /// A day in the life of the recorded cluster: what ended well, with warnings, badly, and not at
@@ -273,5 +333,49 @@ fn tasks() -> Vec<Task> {
             Task::ended("pve1", "vncproxy", vmid, "ops@pve!rw", (now, now), "").still_running(),
         );
     }
+    // The one whose status and log were recorded.
+    let mut warned = Task::ended(
+        "pve1",
+        "vzreboot",
+        "201",
+        "ops@pve!rw",
+        (1_796_020_065, 1_796_020_068),
+        "WARNINGS: 1",
+    );
+    (warned.pid, warned.pstart) = (0x1C09, 0x000B_F48D);
+    tasks.push(warned.with_log(&[
+        "WARN: Systemd 257 detected. You may need to enable nesting.",
+        "TASK WARNINGS: 1",
+    ]));
     tasks
+}
+
+/// The journal up to the entry that was the last when it was recorded, number `1a0d`.
+fn journal() -> Journal {
+    let lines = [
+        ("pvestatd", "storage 'nas' is not online"),
+        ("pvedaemon", "storage 'nas' is not online"),
+        ("pveproxy", "worker 6719 started"),
+        ("systemd", "systemd-timedated.service: Deactivated successfully."),
+    ];
+    let entries = (0..50u64).zip(lines.into_iter().cycle()).map(|(nth, (identifier, text))| {
+        // The last fifteen are from `1796019977` on.
+        let seconds = 1_796_019_977 + 15 + nth - 50;
+        JournalEntry::new(seconds * 1_000_000 + 47_031, identifier, 6, text)
+    });
+    Journal { filler: 0x1A0D - 49, entries: entries.collect() }
+}
+
+/// Fifty entries, all of which the recorded operator may see.
+fn cluster_log() -> Vec<ClusterLogEntry> {
+    let entry = |nth: u64| ClusterLogEntry {
+        time: 1_796_019_778 + nth,
+        node: "pve1".to_owned(),
+        user: "root@pam!lab".to_owned(),
+        tag: "pvedaemon".to_owned(),
+        priority: 6,
+        message: "starting task UPID:pve1:000018A0:000B97BD:6B0D1674:vncproxy:107:root@pam!lab:"
+            .to_owned(),
+    };
+    (0..50).map(entry).collect()
 }

@@ -1,5 +1,8 @@
 //! A node: the machine, what runs on it, and what it says of itself.
 
+use super::network::Interface;
+use crate::cluster::Journal;
+
 /// A node of the cluster.
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -54,6 +57,14 @@ pub struct Node {
     pub services: Vec<Service>,
     /// Updates that wait to be installed.
     pub updates: Vec<Update>,
+    /// Its network interfaces; if there are none here, it has the usual ones.
+    pub interfaces: Vec<Interface>,
+    /// What was changed in its network and is not applied, as a diff.
+    pub network_changes: Option<String>,
+    /// Its journal.
+    pub journal: Journal,
+    /// How far its clock is set ahead of UTC, in minutes: its time zone.
+    pub utc_offset: i32,
 }
 
 /// A service of a node.
@@ -130,6 +141,10 @@ impl Node {
             boot_mode: "efi".to_owned(),
             services: Service::usual(),
             updates: Vec::new(),
+            interfaces: Vec::new(),
+            network_changes: None,
+            journal: Journal::default(),
+            utc_offset: 0,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::cluster::Volume;
+
 /// A storage.
 #[derive(Debug, Clone)]
 pub struct Storage {
@@ -25,6 +27,10 @@ pub struct Storage {
     pub dead_on: Vec<String>,
     /// Whether it is switched off.
     pub disabled: bool,
+    /// By how many bytes a day its use has grown so far, in a world that moves.
+    pub grows: u64,
+    /// What is on it.
+    pub volumes: Vec<Volume>,
 }
 
 impl Storage {
@@ -41,6 +47,8 @@ impl Storage {
             per_node: BTreeMap::new(),
             dead_on: Vec::new(),
             disabled: false,
+            grows: 0,
+            volumes: Vec::new(),
         }
     }
 

@@ -23,6 +23,8 @@ pub struct Task {
     pub status: String,
     /// What it wrote.
     pub log: Vec<String>,
+    /// How many uneventful lines stand before those; they need no memory.
+    pub filler: u64,
 }
 
 impl Task {
@@ -48,6 +50,7 @@ impl Task {
             endtime: Some(endtime),
             status: status.to_owned(),
             log: Vec::new(),
+            filler: 0,
         }
     }
 
@@ -70,6 +73,26 @@ impl Task {
     pub fn upid(&self) -> String {
         let Self { node, pid, pstart, starttime, kind, id, user, .. } = self;
         format!("UPID:{node}:{pid:08X}:{pstart:08X}:{starttime:08X}:{kind}:{id}:{user}:")
+    }
+
+    /// How many lines its log has.
+    pub fn n_lines(&self) -> u64 {
+        self.filler + u64::try_from(self.log.len()).unwrap_or(0)
+    }
+
+    /// The line of this number, from 0 on.
+    pub fn line(&self, nth: u64) -> Option<std::borrow::Cow<'_, str>> {
+        match nth.checked_sub(self.filler) {
+            Some(real) => {
+                self.log.get(usize::try_from(real).ok()?).map(|line| line.as_str().into())
+            }
+            None => Some(
+                format!(
+                    "INFO: block {nth} of the volume was read, checked and written to the archive"
+                )
+                .into(),
+            ),
+        }
     }
 
     /// Whether it ended well, with or without warnings.

@@ -12,19 +12,31 @@
 mod access;
 mod apt;
 mod certificates;
+mod cluster_log;
 mod cluster_status;
 mod console;
 mod guest;
+mod guest_agent;
+mod guest_config;
 mod guest_current;
 mod guest_lists;
 mod ha;
+mod journal;
+mod netstat;
+mod network;
 mod node_status;
 mod nodes;
 mod parameters;
+mod report;
 mod resources;
+mod rrddata;
+mod sdn;
 mod services;
 mod start;
+mod storage;
 mod subscription;
+mod syslog;
+mod task_log;
 mod tasks;
 mod version;
 
@@ -38,21 +50,33 @@ use crate::{
 use parameters::{Parameter, Values};
 
 /// All groups of endpoints. Their order does not matter, since no two rows fit the same request.
-const GROUPS: [&[Route]; 16] = [
+const GROUPS: &[&[Route]] = &[
     access::ROUTES,
     apt::ROUTES,
     certificates::ROUTES,
+    cluster_log::ROUTES,
     cluster_status::ROUTES,
+    guest_agent::ROUTES,
+    guest_config::ROUTES,
     console::ROUTES,
     guest_current::ROUTES,
     guest_lists::ROUTES,
     ha::ROUTES,
+    netstat::ROUTES,
+    network::ROUTES,
+    journal::ROUTES,
     node_status::ROUTES,
     nodes::ROUTES,
+    report::ROUTES,
     resources::ROUTES,
+    rrddata::ROUTES,
+    sdn::ROUTES,
     services::ROUTES,
     start::ROUTES,
+    storage::ROUTES,
     subscription::ROUTES,
+    syslog::ROUTES,
+    task_log::ROUTES,
     tasks::ROUTES,
     version::ROUTES,
 ];
@@ -80,6 +104,8 @@ pub(crate) enum Needs {
     Nothing,
     /// This privilege on this path, which may have variable parts.
     Privilege(&'static str, &'static str),
+    /// Any one of these privileges on this path.
+    AnyOf(&'static str, &'static [&'static str]),
 }
 
 /// The function of an endpoint.
@@ -150,11 +176,14 @@ fn checked(world: &mut World, token: &str, request: &Request, target: &str) -> A
     };
     let wanted = Wanted { token, values };
     let rights = Rights::of(&world.cluster, token);
-    if let Needs::Privilege(path, privilege) = route.needs {
-        let path = wanted.values.fill(path, |node| world.real_name(node));
-        if !holds(world, &rights, &path, privilege) {
-            return Answer::forbidden(&path, privilege);
-        }
+    let (path, any_of) = match route.needs {
+        Needs::Nothing => ("", &[][..]),
+        Needs::Privilege(path, privilege) => (path, &[privilege][..]),
+        Needs::AnyOf(path, privileges) => (path, privileges),
+    };
+    let path = wanted.values.fill(path, |node| world.real_name(node));
+    if !any_of.is_empty() && !any_of.iter().any(|name| holds(world, &rights, &path, name)) {
+        return Answer::forbidden(&path, &any_of.join("|"));
     }
     let remote = match reach(world, route, &wanted) {
         Ok(remote) => remote,
@@ -238,8 +267,12 @@ fn is_node_name(name: &str) -> bool {
     name.chars().all(inner) && !name.starts_with('-') && !name.ends_with('-')
 }
 
-/// Whether the token holds this privilege; a guest's pool counts as well.
-fn holds(world: &World, rights: &Rights<'_>, path: &str, privilege: &str) -> bool {
+/// Whether the token holds one of these privileges (`|` between them); a guest's pool counts as well.
+fn holds(world: &World, rights: &Rights<'_>, path: &str, privileges: &str) -> bool {
+    privileges.split('|').any(|privilege| holds_one(world, rights, path, privilege))
+}
+
+fn holds_one(world: &World, rights: &Rights<'_>, path: &str, privilege: &str) -> bool {
     let guest = path.strip_prefix("/vms/").and_then(|vmid| vmid.parse().ok());
     match guest.and_then(|vmid| world.cluster.guest(vmid)) {
         Some(guest) => rights.has_on_guest(guest.vmid, guest.pool.as_deref(), privilege),
@@ -249,7 +282,9 @@ fn holds(world: &World, rights: &Rights<'_>, path: &str, privilege: &str) -> boo
 
 /// Whether whoever answers this route can be reached, and whether that is another node.
 fn reach(world: &World, route: &Route, wanted: &Wanted<'_>) -> Result<bool, Answer> {
-    let name = wanted.values.get("node").filter(|_| route.path.starts_with("/nodes/{node}/"));
+    // Histories are answered by whoever is asked (recorded).
+    let is_proxied = route.path.starts_with("/nodes/{node}/") && !route.path.ends_with("/rrddata");
+    let name = wanted.values.get("node").filter(|_| is_proxied);
     let name = name.map_or(world.local.as_str(), |name| world.real_name(name));
     let remote = name != world.local;
     let Some(node) = world.cluster.node(name) else {

@@ -96,7 +96,7 @@ impl Values {
             let text = match known.iter().find(|parameter| parameter.name == name) {
                 Some(parameter) => parameter.kind.refuse(value),
                 None if name == "vmid" => Kind::Vmid.refuse(value),
-                None if name == "node" || name == "upid" => None,
+                None if ["node", "upid", "storage"].contains(&name.as_str()) => None,
                 None => Some(
                     "property is not defined in schema and the schema does not allow additional properties"
                         .to_owned(),

@@ -4,7 +4,10 @@
 //! The shape is: which rows there are (rights decide that), which keys each has, and of which type
 //! each value is. The figures themselves differ, as they did from one recording to the next.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Read as _,
+};
 
 use serde_json::Value;
 
@@ -15,8 +18,11 @@ use crate::{
 };
 
 /// Recordings of what the laboratory is not in when the simulator starts.
-const NOT_COMPARED: [(&str, &str); 1] =
-    [("task-lxc-start-running", "container 201 was running, and in the laboratory it is stopped")];
+const NOT_COMPARED: [(&str, &str); 3] = [
+    ("task-lxc-start-running", "container 201 was running, and in the laboratory it is stopped"),
+    ("qemu-120-config", "VM 120 was a clone that was made for a while"),
+    ("qemu-120-snapshots", "VM 120 was a clone that was made for a while"),
+];
 
 #[tokio::test]
 async fn every_recorded_answer_has_its_shape() {
@@ -56,7 +62,16 @@ fn is_simulated(recording: &Recording) -> bool {
     let path = recording.path.split('?').next().unwrap();
     recording.state == RecordedState::Normal
         && !NOT_COMPARED.iter().any(|(name, _)| *name == recording.name)
+        && !is_of_a_task_of_then(recording)
         && (recording.status == 501 || endpoints::is_known(&recording.method, path))
+}
+
+/// Whether it is about a task that the laboratory does not have; it has the one whose log was recorded in
+/// every way.
+fn is_of_a_task_of_then(recording: &Recording) -> bool {
+    recording.status == 200
+        && recording.path.contains("/tasks/UPID:")
+        && !recording.path.contains(":00001C09:")
 }
 
 fn compare(recording: &Recording, got: &Got) -> Vec<String> {
@@ -74,16 +89,35 @@ fn compare(recording: &Recording, got: &Got) -> Vec<String> {
     let simulated: Vec<&str> = got.headers.iter().map(|(name, _)| name.as_str()).collect();
     expect("headers", format!("{recorded:?}"), format!("{simulated:?}"));
     let recorded: Value = serde_json::from_str(&recording.body).unwrap_or_default();
-    let simulated: Value = serde_json::from_slice(&got.body).unwrap_or_default();
+    let simulated: Value = serde_json::from_slice(&plain(&got.body)).unwrap_or_default();
     if recording.status >= 400 {
         // The text of an error is the same to the letter, the order of keys is not.
         if recorded != simulated {
             differences.push(format!("body\n    recorded  {recorded}\n    simulated {simulated}"));
         }
+    } else if recording.path.contains("/rrddata") {
+        // How many points there are depends on the time; the newest one shows what is in them.
+        shapes(".", &newest_point(&recorded), &newest_point(&simulated), &mut differences);
     } else {
         shapes(".", &recorded, &simulated, &mut differences);
     }
     differences
+}
+
+fn newest_point(history: &Value) -> Value {
+    let points = history["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut known =
+        points.iter().filter(|point| point.as_object().is_some_and(|keys| keys.len() > 1));
+    known.next_back().cloned().unwrap_or_default()
+}
+
+/// A body as it was before it was compressed.
+fn plain(body: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    match flate2::read::GzDecoder::new(body).read_to_end(&mut plain) {
+        Ok(_) => plain,
+        Err(_) => body.to_owned(),
+    }
 }
 
 /// Notes every place where two values differ in shape.
@@ -151,8 +185,15 @@ fn by_identity(rows: &[Value], is_tasks: bool) -> BTreeMap<String, &Value> {
                 row.get("tokenid").is_some()
             );
         }
+        // Entries of a log are others at each recording.
+        if row.get("uid").is_some() {
+            return nth.to_string();
+        }
         // Values such as load averages are told apart by their place.
-        let keys = ["id", "vmid", "service", "filename", "subdir", "name", "node", "n"];
+        let keys = [
+            "id", "vmid", "service", "filename", "subdir", "name", "storage", "node", "n", "iface",
+            "key",
+        ];
         keys.iter()
             .find_map(|key| row.get(key))
             .map_or_else(|| nth.to_string(), ToString::to_string)

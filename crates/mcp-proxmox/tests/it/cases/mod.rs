@@ -45,32 +45,6 @@ const NOT_APPLICABLE: &[(&str, &str)] = &[
 
 /// Cases that a tool will meet which does not exist yet, and which tool that is.
 const LATER: &[(&str, &str)] = &[
-    ("Q082", "get_vm_details"),
-    ("Q083", "get_vm_details"),
-    ("Q087", "list_storage"),
-    ("Q089", "list_storage"),
-    ("Q090", "list_storage"),
-    ("Q091", "list_storage"),
-    ("Q094", "get_storage_status"),
-    ("Q095", "get_storage_status"),
-    ("Q096", "get_storage_status"),
-    ("Q100", "list_networks"),
-    ("Q102", "list_networks"),
-    ("Q103", "list_networks"),
-    ("Q104", "get_task"),
-    ("Q105", "get_task"),
-    ("Q107", "list_tasks"),
-    ("Q110", "get_task"),
-    ("Q111", "get_task"),
-    ("Q113", "get_task"),
-    ("Q114", "list_tasks"),
-    ("Q115", "list_tasks"),
-    ("Q118", "get_system_log"),
-    ("Q119", "get_system_log"),
-    ("Q120", "get_system_log"),
-    ("Q122", "get_system_log"),
-    ("Q123", "get_system_log"),
-    ("Q129", "list_tasks"),
     ("Q130", "stop_vm"),
     ("Q131", "start_vm"),
     ("Q132", "reboot_vm"),
@@ -80,8 +54,6 @@ const LATER: &[(&str, &str)] = &[
     ("Q137", "stop_vm"),
     ("Q139", "reboot_vm"),
     ("Q141", "start_vm"),
-    ("Q149", "list_storage"),
-    ("Q155", "get_vm_details"),
 ];
 
 #[test]

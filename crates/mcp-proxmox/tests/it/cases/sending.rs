@@ -179,7 +179,9 @@ async fn q036_a_host_may_be_written_in_many_ways() {
     sim.forget_requests();
     let version = json!({ "version": "9.2.11", "release": "9.2", "repoid": "14a22df3" });
     sim.answer(Rule::get("/pve/api2/json/version").data(&version));
-    let rights = json!({ "/": { "Sys.Audit": 1, "VM.Audit": 1 } });
+    let held = json!({ "Sys.Audit": 1, "VM.Audit": 1, "Datastore.Audit": 1 });
+    // PVE names these roots wherever something is held on them (recorded).
+    let rights = json!({ "/": held, "/nodes": held, "/storage": held, "/vms": held });
     sim.answer(Rule::get("/pve/api2/json/access/permissions").data(&rights));
     let host = format!("https://{place}/pve/api2/json");
     let (code, told) = check(&sim, &[("PVE_HOST", &host)]);

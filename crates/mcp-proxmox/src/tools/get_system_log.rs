@@ -1,0 +1,216 @@
+//! `get_system_log`: the journal of one node, the newest entries last.
+//!
+//! New versions of Proxmox VE tell how severe an entry is and filter by it; of the text that older ones
+//! give it is guessed, and marked as a guess.
+
+use pve_client::Reader;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    answer::{
+        Cell, Table,
+        clean::label,
+        log_text::{self, Severity, word},
+    },
+    call::Call,
+    catalog::{Tool, Toolset},
+    failure::Failure,
+    logs::{
+        journal::{self, Found, Query, Read},
+        pattern::Pattern,
+        place::Place,
+    },
+    lookup,
+    tier::Reads,
+    when,
+};
+
+/// How many entries are shown, where nobody says how many.
+const SHOWN: usize = 50;
+/// How many characters of the log are shown.
+const CHARACTERS: usize = 36_000;
+/// How many entries are looked at in one call.
+const LOOKED_AT: u32 = 30_000;
+/// How long a search may take, in seconds.
+const PART_SECONDS: u64 = 30;
+/// How many are shown at most.
+const MOST: usize = 300;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct GetSystemLog;
+
+/// Which entries.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Its name.
+    node: String,
+    /// `2h` ago or ISO 8601.
+    since: Option<String>,
+    /// Likewise.
+    until: Option<String>,
+    /// And worse.
+    severity: Option<Severity>,
+    /// systemd unit, or `kernel`.
+    unit: Option<String>,
+    /// Text; `a|b`: either.
+    pattern: Option<String>,
+    /// Entries.
+    limit: Option<u32>,
+    /// From the last answer.
+    cursor: Option<String>,
+}
+
+/// The entries, the newest last.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    node: String,
+    shown: usize,
+    lines: Table,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    older_cursor: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    newer_cursor: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Tool for GetSystemLog {
+    const NAME: &'static str = "get_system_log";
+    const TITLE: &'static str = "System log of a node";
+    const DESCRIPTION: &'static str = "A node's system journal, newest last: by time, severity, unit, text; cursors to go back and on. For all logs at once use search_logs.";
+    const TOOLSET: Toolset = Toolset::Logs;
+
+    type Effect = Reads;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+        let (since, until) = when::range(call, input.since.as_deref(), input.until.as_deref())?;
+        let place = input.cursor.as_deref().map(place).transpose()?;
+        let (node, listed) = lookup::node::find(&pve, &input.node).await?;
+        if listed.status.as_deref() == Some("offline") {
+            return Err(Failure::new(format!("{node} is offline, and its journal with it")).hint(
+                "search_logs with sources tasks and cluster tells what the other nodes know",
+            ));
+        }
+        let mut query = Query {
+            since: since.map(|since| since * 1_000_000),
+            until,
+            severity: input.severity,
+            unit: input.unit.as_deref().map(unit).transpose()?,
+            pattern: input.pattern.as_deref().and_then(Pattern::new),
+            limit: input
+                .limit
+                .map_or(SHOWN, |limit| usize::try_from(limit).unwrap_or(MOST).clamp(1, MOST)),
+            characters: CHARACTERS,
+            most: LOOKED_AT,
+            ..Query::default()
+        };
+        let mut is_continued = false;
+        match place {
+            Some(Place::Before(cursor, skip)) => query.before = Some((cursor, skip)),
+            Some(Place::After(time)) => {
+                is_continued = true;
+                query.since = query.since.max(Some(time.saturating_add(1)));
+            }
+            None => {}
+        }
+        let part = pve.until(call.part(PART_SECONDS));
+        let asked = format!("read the journal of {node}");
+        let mut read = journal::read(&part, &node, &query)
+            .await
+            .map_err(|error| Failure::from_pve(&asked, &error))?;
+        if read.is_text && is_continued {
+            // Text has whole seconds; entries of the last second may have come since.
+            query.since = query.since.map(|since| since.div_euclid(1_000_000) * 1_000_000);
+            read = journal::read(&part, &node, &query)
+                .await
+                .map_err(|error| Failure::from_pve(&asked, &error))?;
+        }
+        let is_newest = query.before.is_none() && until.is_none();
+        Ok(Output::of(call, node.to_string(), &query, read, is_newest))
+    }
+}
+
+fn place(text: &str) -> Result<Place, Failure> {
+    text.parse().map_err(|()| {
+        Failure::new("the cursor is not one of this tool's")
+            .hint("give back `older_cursor` or `newer_cursor` as it was, or leave it out")
+    })
+}
+
+/// The name of a unit as Proxmox VE takes it.
+fn unit(text: &str) -> Result<String, Failure> {
+    let text = text.trim();
+    let is_unit = !text.is_empty()
+        && text.len() <= 256
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.@:-".contains(&b));
+    if is_unit {
+        return Ok(text.to_owned());
+    }
+    Err(Failure::new(format!("`unit`: `{}` is not the name of a systemd unit", label(text)))
+        .hint("such as pveproxy, pvedaemon, corosync, ssh, or kernel; `pattern` looks for a text"))
+}
+
+impl Output {
+    fn of(call: &Call, node: String, query: &Query, read: Read, is_newest: bool) -> Self {
+        let mut notes = Vec::new();
+        let is_guessed = read.found.iter().any(|found| found.is_guessed);
+        let mut lines = Table::new(&["time", "severity", "from", "message"]);
+        for found in &read.found {
+            lines.push(row(call, found));
+        }
+        if !read.found.is_empty() {
+            notes.push(log_text::MARK.to_owned());
+        }
+        if read.is_text || is_guessed {
+            notes.push("severity marked `~` is approximate: this PVE gives its journal as text without levels, so it is guessed from the words".to_owned());
+            if query.unit.is_some() {
+                notes.push(
+                    "for the same reason `unit` is compared with the name before the colon"
+                        .to_owned(),
+                );
+            }
+        }
+        if read.gave_up {
+            notes.push(format!(
+                "{} entries were looked at, then the search stopped: older_cursor goes on, or use since and until",
+                read.looked_at
+            ));
+        }
+        if read.is_too_large {
+            notes.push("one entry is larger than 16 MiB: it and what is older are left out; `until` before it shows what is older".to_owned());
+        }
+        if read.found.is_empty() && !read.gave_up && !read.is_too_large {
+            notes.push("no entry fits".to_owned());
+        }
+        Self {
+            node,
+            shown: lines.len(),
+            older_cursor: read.older.as_ref().map(ToString::to_string),
+            newer_cursor: read
+                .newest
+                .filter(|_| is_newest)
+                .map(|time| Place::After(time).to_string()),
+            lines,
+            notes,
+        }
+    }
+}
+
+fn row(call: &Call, found: &Found) -> [Cell; 4] {
+    let severity: Cell = match (found.level, found.is_guessed) {
+        (level @ ..=4, true) => format!("~{}", word(level)).into(),
+        (_, true) => Cell::Unknown,
+        (level, false) => word(level).into(),
+    };
+    [
+        found.time.and_then(|time| call.time(time.div_euclid(1_000_000))).into(),
+        severity,
+        Some(found.from.clone()).filter(|from| !from.is_empty()).into(),
+        found.message.clone().into(),
+    ]
+}

@@ -1,0 +1,225 @@
+//! `get_task`: one task, how it ended and why.
+//!
+//! The node is in the task's identifier. Of a log of any length only the parts that are shown are read;
+//! what is searched is bounded, and the answer says what was.
+
+mod backup;
+mod telling;
+mod waiting;
+
+use futures_util::join;
+use pve_client::{
+    Error, Reader, Upid,
+    task::{self, Filter},
+    task_log::{self, Status},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::telling::Excerpt;
+use crate::{
+    answer::{Duration, Table, clean::label, log_text},
+    call::Call,
+    catalog::{Tool, Toolset},
+    failure::Failure,
+    logs::{pattern::Pattern, tasks::Outcome},
+    tier::Reads,
+};
+
+/// How many lines are shown, where nobody says how many.
+const SHOWN: u32 = 20;
+/// How many are shown at most.
+const MOST: u32 = 200;
+/// How many lines are shown around a match, at most.
+const CONTEXT: u32 = 10;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct GetTask;
+
+/// Which task, and what of its log.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// From list_tasks.
+    upid: String,
+    /// Log lines.
+    lines: Option<u32>,
+    /// First line to show.
+    from_line: Option<u64>,
+    /// Text; `a|b`: either.
+    pattern: Option<String>,
+    /// Lines around matches.
+    context: Option<u32>,
+    /// Follow it while it runs.
+    wait_seconds: Option<u32>,
+}
+
+/// The task.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Output {
+    upid: String,
+    node: String,
+    r#type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    user: String,
+    /// `ok`, `warning`, `error: …`, `running` or `unknown`.
+    outcome: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    took: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress_percent: Option<f64>,
+    /// Of backups: each guest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backups: Option<Table>,
+    /// The lines that tell why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    telling_lines: Option<Table>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_lines: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log: Option<Table>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_available: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Tool for GetTask {
+    const NAME: &'static str = "get_task";
+    const TITLE: &'static str = "One task and its log";
+    const DESCRIPTION: &'static str = "One task by UPID: outcome, duration, why it failed, guests of a backup, and its log: last lines, a range, \
+        a search; can follow it. To find tasks use list_tasks.";
+    const TOOLSET: Toolset = Toolset::Logs;
+
+    type Effect = Reads;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+        let upid = parse(&input.upid)?;
+        let mut status = status(&pve, &upid).await?;
+        let mut waited = None;
+        if let Some(seconds) =
+            input.wait_seconds.filter(|seconds| *seconds > 0 && status.is_running())
+        {
+            waited = waiting::wait(&pve, call, &upid, seconds, &mut status).await;
+        }
+        let mut output = Output::of(call, &upid, &status);
+        output.notes.extend(waited);
+        let pattern = input.pattern.as_deref().and_then(Pattern::new);
+        let excerpt = Excerpt {
+            upid: &upid,
+            lines: input.lines.unwrap_or(SHOWN).clamp(1, MOST),
+            from: input.from_line.map(|line| line.max(1)),
+            pattern: pattern.as_ref(),
+            context: u64::from(input.context.unwrap_or(0).min(CONTEXT)),
+        };
+        let part = pve.until(call.part(30));
+        let outcome = Outcome::of_exit(status.exitstatus.as_deref());
+        let is_running = status.is_running();
+        let wants_why =
+            !is_running && matches!(outcome, Outcome::Error | Outcome::Warning | Outcome::Unknown);
+        let wants_backups = upid.kind == "vzdump";
+        let (read, end) = join!(
+            telling::read(&part, &excerpt, wants_why, wants_backups),
+            end_of(&part, &upid, is_running),
+        );
+        output.took = took(call, &status, is_running, end);
+        match read {
+            Ok(read) => output.add_log(read, is_running),
+            Err(error) => output
+                .not_available
+                .push(Failure::from_pve("read the log", &error).what().to_owned()),
+        }
+        if !is_running && outcome == Outcome::Unknown {
+            output.notes.push(
+                "its worker was killed, so nobody knows how it ended: read the state of what it worked on".to_owned(),
+            );
+        }
+        Ok(output)
+    }
+}
+
+fn parse(text: &str) -> Result<Upid, Failure> {
+    text.trim().trim_matches(['"', '\'', '`']).parse().map_err(|error| {
+        Failure::new(format!("{error}")).hint("give the whole UPID as list_tasks shows it")
+    })
+}
+
+async fn status(pve: &Reader, upid: &Upid) -> Result<Status, Failure> {
+    pve.get(task_log::status(upid)).await.map_err(|error| match &error {
+        Error::Refused(refusal)
+            if refusal.errors.get("upid").is_some_and(|text| text.contains("no such task")) =>
+        {
+            Failure::new(format!("{} knows no such task", upid.node))
+                .hint("old tasks are forgotten, and a changed UPID is another one: list_tasks shows those that are there")
+        }
+        _ => Failure::from_pve("read the task", &error),
+    })
+}
+
+/// When it ended, which only the list of tasks tells.
+async fn end_of(pve: &Reader, upid: &Upid, is_running: bool) -> Option<i64> {
+    if is_running {
+        return None;
+    }
+    let start = i64::try_from(upid.starttime).ok()?;
+    let filter = Filter {
+        since: Some(start),
+        until: Some(start),
+        kind: Some(upid.kind.clone()),
+        limit: Some(200),
+        ..Filter::default()
+    };
+    let tasks = pve.get(task::list(&upid.node, &filter)).await.ok()?;
+    tasks.into_iter().find(|task| task.upid.as_ref() == Some(upid))?.endtime
+}
+
+fn took(call: &Call, status: &Status, is_running: bool, end: Option<i64>) -> Option<Duration> {
+    let end = if is_running { Some(call.now.as_second()) } else { end };
+    u64::try_from(end? - status.starttime?).ok().map(Duration)
+}
+
+impl Output {
+    fn of(call: &Call, upid: &Upid, status: &Status) -> Self {
+        let exit = status.exitstatus.as_deref();
+        let outcome = if status.is_running() { Outcome::Running } else { Outcome::of_exit(exit) };
+        let started = status.starttime.or_else(|| i64::try_from(upid.starttime).ok());
+        Self {
+            upid: upid.to_string(),
+            node: upid.node.to_string(),
+            r#type: label(&upid.kind),
+            id: (!upid.id.is_empty()).then(|| label(&upid.id)),
+            user: label(&upid.user),
+            outcome: match (outcome, exit) {
+                (Outcome::Error, Some(exit)) => {
+                    format!("error: {}", log_text::line(exit, exit.len()))
+                }
+                _ => outcome.in_words(exit),
+            },
+            started: started.and_then(|start| call.time(start)),
+            ..Self::default()
+        }
+    }
+
+    fn add_log(&mut self, read: telling::Read, is_running: bool) {
+        self.notes.extend(read.notes);
+        if read.is_missing {
+            self.not_available
+                .push("the log is gone: PVE keeps the logs of some hundred tasks".to_owned());
+            return;
+        }
+        self.log_lines = Some(read.total);
+        self.progress_percent = read.percent.filter(|_| is_running);
+        self.backups = (!read.backups.is_empty()).then_some(read.backups);
+        self.telling_lines = (!read.telling.is_empty()).then_some(read.telling);
+        if !read.shown.is_empty() {
+            self.log = Some(read.shown);
+            self.notes.push(log_text::MARK.to_owned());
+        }
+    }
+}

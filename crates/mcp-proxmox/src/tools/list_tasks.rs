@@ -1,0 +1,311 @@
+//! `list_tasks`: what was done, by whom, and how it ended.
+//!
+//! One request for each node. Proxmox VE filters what it can; types in words, tokens and consoles are
+//! filtered here, since it knows one exact type, and users without their tokens.
+
+use futures_util::future::join_all;
+use pve_client::{
+    NodeName, Reader, VmId,
+    task::{Filter, Listed, Source},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    answer::{Cell, Duration, Table, clean::label},
+    call::Call,
+    catalog::{Tool, Toolset},
+    failure::Failure,
+    logs::{
+        nodes,
+        rights::Rights,
+        tasks::{self, Kinds, List, Outcome, is_console},
+    },
+    lookup,
+    tier::Reads,
+    when,
+};
+
+/// How many tasks are shown, where nobody says how many.
+const SHOWN: usize = 20;
+/// How many more than are shown a node is asked for, since some are filtered here.
+const SPARE: usize = 150;
+/// How long a node may take, in seconds.
+const PART_SECONDS: u64 = 20;
+/// How many are shown at most.
+const MOST: usize = 200;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct ListTasks;
+
+/// Which tasks.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Default: all.
+    nodes: Option<Vec<String>>,
+    /// backup, start, migration… or PVE's own.
+    r#type: Option<String>,
+    /// How it ended.
+    outcome: Option<Outcome>,
+    /// Vmid or name.
+    vm: Option<String>,
+    /// User or token.
+    user: Option<String>,
+    /// `2h` ago or ISO 8601.
+    since: Option<String>,
+    /// Likewise.
+    until: Option<String>,
+    /// Rows.
+    limit: Option<u32>,
+    /// `next_cursor`.
+    cursor: Option<String>,
+}
+
+/// The tasks that match, the newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    shown: usize,
+    /// Node, type, guest and user of a task are in its UPID.
+    tasks: Table,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_available: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Tool for ListTasks {
+    const NAME: &'static str = "list_tasks";
+    const TITLE: &'static str = "List tasks";
+    const DESCRIPTION: &'static str = "Tasks (backup, start, migration…) of all nodes or some, running and ended, newest first: outcome, duration, \
+        UPID. For one task and its log use get_task.";
+    const TOOLSET: Toolset = Toolset::Logs;
+
+    type Effect = Reads;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+        let (since, until) = when::range(call, input.since.as_deref(), input.until.as_deref())?;
+        let cursor = input.cursor.as_deref().map(Cursor::read).transpose()?;
+        let guest = match &input.vm {
+            Some(vm) => Some(vmid(&pve, vm).await?),
+            None => None,
+        };
+        let chosen = nodes::choose(&pve, input.nodes.as_deref().unwrap_or_default()).await?;
+        let limit = input
+            .limit
+            .map_or(SHOWN, |limit| usize::try_from(limit).unwrap_or(MOST).clamp(1, MOST));
+        let picks = Picks::of(
+            &input,
+            limit,
+            guest,
+            since,
+            cursor.as_ref().map_or(until, |at| Some(at.start)),
+        );
+        let part = pve.until(call.part(PART_SECONDS));
+        let lists = chosen.nodes.iter().map(|node| tasks::list(&part, node, &picks.filter));
+        let (lists, rights) = futures_util::join!(join_all(lists), Rights::ask(&part));
+        let mut output = Output {
+            shown: 0,
+            tasks: Table::new(&["started", "took", "type", "id", "outcome", "upid"]),
+            next_cursor: None,
+            not_available: chosen.missing,
+            notes: Vec::new(),
+        };
+        let mut page = Page::default();
+        for (node, list) in chosen.nodes.iter().zip(lists) {
+            match list {
+                Ok(list) => page.add(list, &picks),
+                Err(error) => {
+                    let asked = format!("list the tasks of {node}");
+                    let failure = Failure::from_pve(&asked, &error);
+                    if chosen.nodes.len() == 1 {
+                        return Err(failure);
+                    }
+                    output.not_available.push(failure.what().to_owned());
+                }
+            }
+        }
+        output.next_cursor = page.cut(cursor.as_ref(), limit);
+        for task in &page.tasks {
+            output.push(call, task);
+        }
+        output.shown = output.tasks.len();
+        output.say_what_is_hidden(&chosen.nodes, &rights);
+        if page.n_consoles > 0 {
+            output.notes.push("console tasks are left out: `type: console` shows them".to_owned());
+        }
+        if output.next_cursor.is_some() {
+            output.notes.push(
+                "for older ones: the same arguments with `cursor` set to next_cursor".to_owned(),
+            );
+        }
+        Ok(output)
+    }
+}
+
+/// The vmid of a guest, which need not exist any more when it is given by number.
+async fn vmid(pve: &Reader, vm: &str) -> Result<VmId, Failure> {
+    match vm.trim().parse() {
+        Ok(vmid) => Ok(vmid),
+        Err(_) => Ok(lookup::guest::find(pve, vm).await?.guest.vmid),
+    }
+}
+
+/// What is wanted, by Proxmox VE's filter and by our own.
+struct Picks {
+    filter: Filter,
+    kinds: Option<Kinds>,
+    outcome: Option<Outcome>,
+    user: Option<String>,
+    consoles: bool,
+}
+
+impl Picks {
+    fn of(
+        input: &Input,
+        limit: usize,
+        vmid: Option<VmId>,
+        since: Option<i64>,
+        until: Option<i64>,
+    ) -> Self {
+        let kinds = input.r#type.as_deref().map(Kinds::of);
+        let user = input.user.as_deref().map(|user| user.trim().to_lowercase());
+        let source = match input.outcome {
+            None => Source::All,
+            Some(Outcome::Running) => Source::Active,
+            Some(_) => Source::Archive,
+        };
+        let filter = Filter {
+            source,
+            vmid,
+            kind: kinds.as_ref().and_then(Kinds::only).map(str::to_owned),
+            // Its own filter does not know tokens in all lists, so that the user alone is sent.
+            user: None,
+            outcomes: input.outcome.and_then(Outcome::filter).into_iter().collect(),
+            since,
+            until,
+            start: None,
+            limit: u32::try_from(limit + SPARE).ok(),
+        };
+        let consoles = kinds.as_ref().is_some_and(Kinds::are_consoles);
+        Self { filter, kinds, outcome: input.outcome, user, consoles }
+    }
+
+    fn has(&self, task: &Listed) -> bool {
+        let kind = task.kind.as_deref().unwrap_or_default();
+        let is_user = self.user.as_ref().is_none_or(|user| {
+            task.who().is_some_and(|who| who.to_lowercase().contains(user.as_str()))
+        });
+        is_user
+            && self.kinds.as_ref().is_none_or(|kinds| kinds.has(kind))
+            && self.outcome.is_none_or(|outcome| outcome == Outcome::of(task))
+    }
+}
+
+/// The tasks of all nodes, of which some are shown.
+#[derive(Default)]
+struct Page {
+    tasks: Vec<Listed>,
+    /// Later than this, no node has a task that is not here.
+    complete_after: Option<i64>,
+    /// How many console tasks were left out.
+    n_consoles: usize,
+}
+
+impl Page {
+    fn add(&mut self, list: List, picks: &Picks) {
+        self.complete_after = self.complete_after.max(list.complete_after);
+        for task in list.tasks {
+            if !picks.consoles && task.kind.as_deref().is_some_and(is_console) {
+                self.n_consoles += 1;
+            } else if picks.has(&task) {
+                self.tasks.push(task);
+            }
+        }
+    }
+
+    /// Keeps what is to be shown, and says where to go on.
+    fn cut(&mut self, cursor: Option<&Cursor>, limit: usize) -> Option<String> {
+        self.tasks.sort_by_key(|task| std::cmp::Reverse(key(task)));
+        if let Some(cursor) = cursor {
+            self.tasks.retain(|task| key(task) < (cursor.start, cursor.upid.clone()));
+        }
+        // What lies before the time up to which all is known may have others in between. Where there is
+        // nothing else, it is shown all the same.
+        let known = self.complete_after.map_or(self.tasks.len(), |after| {
+            self.tasks
+                .iter()
+                .take_while(|task| task.starttime.is_none_or(|start| start > after))
+                .count()
+        });
+        let known = if known == 0 { self.tasks.len() } else { known };
+        let is_more = known > limit || self.complete_after.is_some();
+        self.tasks.truncate(known.min(limit));
+        let last = self.tasks.last().filter(|_| is_more)?;
+        Some(format!("{}/{}", last.starttime?, last.upid.as_ref()?))
+    }
+}
+
+fn key(task: &Listed) -> (i64, String) {
+    let upid = task.upid.as_ref().map(ToString::to_string);
+    (task.starttime.unwrap_or_default(), upid.unwrap_or_default())
+}
+
+/// The task after which a page begins, so that it stays right when new tasks come.
+struct Cursor {
+    start: i64,
+    upid: String,
+}
+
+impl Cursor {
+    fn read(text: &str) -> Result<Self, Failure> {
+        let parts = text.trim().split_once('/');
+        let read = parts.and_then(|(start, upid)| {
+            let upid: pve_client::Upid = upid.parse().ok()?;
+            Some(Self { start: start.parse().ok()?, upid: upid.to_string() })
+        });
+        read.ok_or_else(|| {
+            Failure::new("the cursor is not one of this tool's")
+                .hint("give back `next_cursor` as it was, or leave it out")
+        })
+    }
+}
+
+impl Output {
+    fn push(&mut self, call: &Call, task: &Listed) {
+        let took = match (task.starttime, task.endtime) {
+            (Some(start), Some(end)) => u64::try_from(end - start).ok(),
+            (Some(start), None) => u64::try_from(call.now.as_second() - start).ok(),
+            _ => None,
+        };
+        let outcome = Outcome::of(task);
+        self.tasks.push([
+            task.starttime.and_then(|start| call.time(start)).into(),
+            took.map(Duration).into(),
+            task.kind.as_deref().map(label).into(),
+            task.id.as_deref().map(label).into(),
+            outcome.in_words(task.exit()).into(),
+            task.upid.as_ref().map_or(Cell::Unknown, |upid| upid.to_string().into()),
+        ]);
+    }
+
+    /// Proxmox VE leaves out what others did without a word.
+    fn say_what_is_hidden(&mut self, nodes: &[NodeName], rights: &Rights) {
+        let hidden: Vec<&str> = nodes
+            .iter()
+            .filter(|node| rights.lacks("Sys.Audit", &format!("/nodes/{node}")))
+            .map(NodeName::as_str)
+            .collect();
+        if !hidden.is_empty() {
+            self.notes.push(format!(
+                "of {} only this token's own tasks are seen: it lacks Sys.Audit there",
+                hidden.join(", ")
+            ));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Tests of `get_access`, and of what `check` says of the same.
+
+use jiff::tz::TimeZone;
+use mcp_proxmox::{
+    catalog::{self, Catalog},
+    config::Output,
+    server::Server,
+    tier::{Access, Level},
+};
+use pve_client::Reader;
+use pve_sim::{
+    Cluster, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Guest, LAB_SECRET, Role, Rule, Sim,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    process::{program_for, run},
+    support::{answer, call_on, demo, notes, row, rows, server, settings, structured},
+};
+
+async fn as_token(sim: &Sim, token: &str, secret: &str) -> Value {
+    let reader = Reader::new(settings(sim, token, secret));
+    let server = server(Access::new(Level::Read, reader));
+    structured(&call_on(server, "get_access", json!({})).await)
+}
+
+fn mending(answer: &Value) -> String {
+    let lines = answer["to_mend"].as_array().map(Vec::as_slice).unwrap_or_default();
+    lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn root_sees_everything_and_there_is_nothing_to_mend() {
+    let answer = answer(&demo().await, "get_access", json!({})).await;
+    assert_eq!((&answer["user"], &answer["token"]), (&json!("root@pam"), &json!("demo")));
+    assert_eq!((&answer["tier"], &answer["pve_version"]), (&json!("read"), &json!("9.2.11")));
+    assert!(answer["may_change"].as_str().unwrap().starts_with("nothing: the access tier is read"));
+    assert!(rows(&answer["sees"]).iter().all(|row| row["seen"] == "all"), "{answer}");
+    assert_eq!(
+        rows(&answer["privileges"]),
+        [json!({ "path": "/", "privileges": "everything (47 privileges)" })]
+    );
+    assert!(answer.get("to_mend").is_none() && answer.get("notes").is_none(), "{answer}");
+}
+
+#[tokio::test]
+async fn an_auditor_is_told_that_backups_are_hidden_and_how_to_see_them() {
+    let answer = as_token(&demo().await, DEMO_AUDITOR_ID, DEMO_TOKEN_SECRET).await;
+    let backups = row(&answer["sees"], "what", &json!("backups"));
+    assert_eq!(backups["seen"], "nothing");
+    assert!(backups["tools that show less"].as_str().unwrap().contains("get_storage_status"));
+    assert!(backups["missing"].as_str().unwrap().contains("VM.Backup on /vms"), "{backups}");
+    assert_eq!(row(&answer["sees"], "what", &json!("storages"))["seen"], "all");
+    let lines = mending(&answer);
+    assert!(
+        lines.contains("pveum role add MCPBackup --privs 'Datastore.AllocateSpace VM.Backup'"),
+        "{lines}"
+    );
+    assert!(
+        lines.contains(
+            "pveum acl modify / --users 'monitor@pve' --tokens 'monitor@pve!demo' --roles MCPBackup"
+        ),
+        "{lines}"
+    );
+    let privileges = rows(&answer["privileges"]);
+    assert!(
+        privileges[0]["privileges"].as_str().unwrap().starts_with("PVEAuditor ("),
+        "{privileges:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_token_with_rights_of_its_own_on_one_guest_and_one_node_is_told_so() {
+    let sim = Sim::start(Cluster::lab()).await.unwrap();
+    let answer = as_token(&sim, "ops@pve!sep", LAB_SECRET).await;
+    assert_eq!(row(&answer["sees"], "what", &json!("VMs and containers"))["seen"], "only /vms/100");
+    assert_eq!(row(&answer["sees"], "what", &json!("storages"))["seen"], "nothing");
+    let paths: Vec<_> = rows(&answer["privileges"]).iter().map(|row| row["path"].clone()).collect();
+    assert_eq!(json!(paths), json!(["/nodes/pve1", "/vms/100"]));
+    assert!(mending(&answer).contains("--roles PVEAuditor"), "{answer}");
+    let none = as_token(&sim, "nopriv@pve!none", LAB_SECRET).await;
+    assert!(notes(&none).contains("no privilege at all"), "{none}");
+    assert!(
+        rows(&none["sees"]).iter().all(
+            |row| row["seen"] == "nothing" || row["seen"] == "the cluster as a whole is hidden"
+        ),
+        "{none}"
+    );
+}
+
+#[tokio::test]
+async fn the_tier_and_the_sets_of_guests_are_told() {
+    let sim = demo().await;
+    let reader = Reader::new(settings(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET));
+    let catalog = Catalog::new(catalog::ALL, Level::Write, |_| true);
+    let access = Access::new(Level::Write, reader);
+    let server = Server::new(access, catalog, Output::Both, TimeZone::UTC)
+        .within("100-199,tag:ai".parse().ok(), "105,pool:core".parse().unwrap());
+    let answer = structured(&call_on(server, "get_access", json!({})).await);
+    assert_eq!(answer["tier"], "write");
+    assert_eq!(
+        answer["may_change"],
+        "only PVE_ALLOW_VMS=100-199,tag:ai, but never PVE_PROTECT_VMS=105,pool:core"
+    );
+}
+
+#[tokio::test]
+async fn what_it_asks_for_is_little_and_a_version_that_fails_costs_nothing_else() {
+    let sim = demo().await;
+    sim.answer(Rule::get("/version").status(596, "Connection timed out"));
+    let answer = answer(&sim, "get_access", json!({})).await;
+    assert!(answer.get("pve_version").is_none() && notes(&answer).contains("596"), "{answer}");
+    assert!(sim.requests().len() <= 3, "{:?}", sim.requests());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_says_the_privileges_path_by_path_and_the_command_that_mends_them() {
+    let mut cluster = Cluster::of_nodes(Some("lab"), &["pve1"]);
+    cluster.guests = vec![Guest::vm(100, "pve1", "app1").running(100)];
+    cluster
+        .separated_token("svc@pve!tool", "secret")
+        .grant("/vms/100", "svc@pve", Role::auditor())
+        .grant("/vms/100", "svc@pve!tool", Role::auditor())
+        .grant("/storage", "svc@pve", Role::new("Stores", &["Datastore.Audit"]))
+        .grant("/storage", "svc@pve!tool", Role::new("Stores", &["Datastore.Audit"]));
+    let sim = Sim::start(cluster).await.unwrap();
+    let mut command = program_for(&sim, "svc@pve!tool", "secret");
+    let (code, told, _) = tokio::task::block_in_place(|| run(command.arg("check")));
+    assert_eq!(code, 1, "it sees no node: {told}");
+    for line in [
+        "            /storage: Datastore.Audit\n",
+        "            /vms/100: PVEAuditor (Datastore.Audit, ",
+        "sees        only /vms/100 of VMs and containers: list_vms, get_vm_status, ",
+        "will show less than everything; needs VM.Audit on /vms\n",
+        "sees        nothing of nodes, quorum and the tasks of others: list_nodes, ",
+        "sees        all of storages\n",
+        "      pveum acl modify / --users 'svc@pve' --tokens 'svc@pve!tool' --roles PVEAuditor\n",
+    ] {
+        assert!(told.contains(line), "`{line}` is missing: {told}");
+    }
+}

@@ -1,0 +1,196 @@
+//! Tests of `list_tasks`.
+
+use std::collections::BTreeSet;
+
+use pve_sim::{DEMO_TOKEN_SECRET, Rule, Sim, Task};
+use serde_json::{Value, json};
+
+use crate::{
+    logs::{as_token, asked_for, recorded_answer},
+    support::{answer, demo, failure, notes, row, rows, structured},
+};
+
+const NOW: i64 = 1_796_100_000;
+
+fn upids(answer: &Value) -> Vec<String> {
+    rows(&answer["tasks"]).iter().map(|row| row["upid"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The demo cluster with these tasks alone.
+async fn with(tasks: Vec<Task>) -> Sim {
+    let sim = demo().await;
+    sim.change(|cluster| cluster.tasks = tasks);
+    sim
+}
+
+fn task(nth: u64, node: &str, kind: &str) -> Task {
+    let start = u64::try_from(NOW).unwrap() + nth * 10;
+    Task::ended(node, kind, "100", "root@pam", (start, start + 5), "OK")
+}
+
+#[tokio::test]
+async fn lists_the_tasks_of_all_nodes_newest_first() {
+    let sim = demo().await;
+    let answer = answer(&sim, "list_tasks", json!({})).await;
+    let starts: Vec<String> =
+        rows(&answer["tasks"]).iter().map(|row| row["started"].to_string()).collect();
+    assert!(starts.len() >= 6 && starts.windows(2).all(|pair| pair[0] >= pair[1]), "{starts:?}");
+    let failed = row(&answer["tasks"], "type", &json!("qmstart"));
+    assert_eq!(failed["outcome"], "error: storage 'nas' is not online");
+    assert_eq!((&failed["id"], &failed["took"]), (&json!("125"), &json!("2s")));
+    assert_eq!(asked_for(&sim, "/tasks?").len(), 3, "one request for each node");
+    assert!(asked_for(&sim, "limit=0").is_empty());
+}
+
+#[tokio::test]
+async fn every_filter_filters() {
+    let sim = demo().await;
+    for (filter, wanted) in [
+        (json!({ "type": "backup", "outcome": "running" }), vec!["123"]),
+        (json!({ "type": "backup", "nodes": ["pve2"] }), vec![""]),
+        (json!({ "type": "start" }), vec!["125", "204"]),
+        (json!({ "outcome": "warning" }), vec!["204"]),
+        (json!({ "outcome": "error", "type": "qmstart" }), vec!["125"]),
+        (json!({ "vm": "204" }), vec!["204"]),
+        (json!({ "vm": "legacy-crm" }), vec!["125"]),
+        (json!({ "user": "ADMIN@pve", "nodes": "PVE1" }), vec!["204"]),
+        (json!({ "since": "1h" }), vec!["123"]),
+        (json!({ "since": "20h", "until": "4h", "user": "admin" }), vec!["125"]),
+    ] {
+        let answer = answer(&sim, "list_tasks", filter.clone()).await;
+        let found: Vec<_> = rows(&answer["tasks"])
+            .iter()
+            .map(|row| row["id"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        assert_eq!(found, wanted, "{filter}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn following_the_cursor_shows_every_task_once() {
+    let nodes = ["pve1", "pve2", "pve3"];
+    let tasks = (0..700).map(|nth| task(nth, nodes[usize::try_from(nth).unwrap() % 3], "qmstart"));
+    let mut tasks: Vec<Task> = tasks.collect();
+    // One that took long and ended last.
+    tasks.push(Task::ended("pve1", "vzdump", "", "root@pam", (1_796_100_123, 1_796_120_000), "OK"));
+    let all: BTreeSet<String> = tasks.iter().map(Task::upid).collect();
+    let sim = with(tasks).await;
+    let mut seen = BTreeSet::new();
+    let mut arguments = json!({ "limit": 60 });
+    loop {
+        let answer = answer(&sim, "list_tasks", arguments.clone()).await;
+        for upid in upids(&answer) {
+            assert!(seen.insert(upid.clone()), "{upid} is shown twice");
+        }
+        let Some(cursor) = answer["next_cursor"].as_str() else { break };
+        assert!(notes(&answer).contains("next_cursor"));
+        arguments["cursor"] = json!(cursor);
+    }
+    assert_eq!(seen, all);
+}
+
+#[tokio::test]
+async fn a_node_that_does_not_answer_is_named_and_costs_nothing_else() {
+    let sim = demo().await;
+    sim.answer(Rule::under("/nodes/pve2/tasks").status(595, "No route to host"));
+    sim.change(|cluster| cluster.node_mut("pve3").unwrap().online = false);
+    let list = answer(&sim, "list_tasks", json!({})).await;
+    let missing = list["not_available"].to_string();
+    assert!(missing.contains("pve2") && missing.contains("pve3 is offline"), "{missing}");
+    assert!(!rows(&list["tasks"]).is_empty());
+    assert!(asked_for(&sim, "/nodes/pve3/").is_empty());
+    let told = failure(&sim, "list_tasks", json!({ "nodes": ["pve2"] })).await;
+    assert!(told.contains("cannot be reached"), "{told}");
+    let told = failure(&sim, "list_tasks", json!({ "nodes": ["pve9"] })).await;
+    assert!(told.contains("no node `pve9`") && told.contains("pve1, pve2"), "{told}");
+}
+
+#[tokio::test]
+async fn a_token_that_sees_only_its_own_tasks_is_told_so() {
+    let sim = demo().await;
+    sim.change(|cluster| {
+        cluster.token("nobody@pve!t", DEMO_TOKEN_SECRET);
+    });
+    let result = as_token(&sim, "nobody@pve!t", DEMO_TOKEN_SECRET, "list_tasks", json!({})).await;
+    let answer = structured(&result);
+    assert_eq!(answer["shown"], 0);
+    assert!(notes(&answer).contains("only this token's own tasks"), "{answer}");
+    let all = crate::support::answer(&sim, "list_tasks", json!({})).await;
+    assert!(!notes(&all).contains("own tasks"), "{all}");
+}
+
+#[tokio::test]
+async fn a_wrong_cursor_and_a_wrong_time_are_refused() {
+    let sim = demo().await;
+    let told = failure(&sim, "list_tasks", json!({ "cursor": "7" })).await;
+    assert!(told.contains("the cursor is not one of this tool's"), "{told}");
+    let told = failure(&sim, "list_tasks", json!({ "since": "soonish" })).await;
+    assert!(told.contains("`since`: `soonish` is not a time"), "{told}");
+    assert!(sim.requests().is_empty(), "nothing is asked before that is known");
+}
+
+#[tokio::test]
+async fn the_recorded_tasks_are_listed_as_they_are() {
+    let quiet = recorded_answer("root@pam!lab", "list_tasks", json!({})).await;
+    assert!(rows(&quiet["tasks"]).iter().all(|row| row["type"] != "vncproxy"), "{quiet}");
+    assert!(quiet["not_available"].to_string().contains("pve2 is offline"));
+    let loud = recorded_answer("root@pam!lab", "list_tasks", json!({ "type": "console" })).await;
+    let console = row(&loud["tasks"], "type", &json!("vncproxy"));
+    assert_eq!(console["outcome"], "running");
+    let none = recorded_answer("nopriv@pve!none", "list_tasks", json!({})).await;
+    assert_eq!(none["shown"], 0);
+    assert!(notes(&none).contains("Sys.Audit"), "{none}");
+}
+
+#[tokio::test]
+async fn q107_a_backup_with_job_errors_has_failed() {
+    let answer =
+        answer(&demo().await, "list_tasks", json!({ "type": "backup", "outcome": "error" })).await;
+    assert_eq!(rows(&answer["tasks"])[0]["outcome"], "error: job errors");
+}
+
+#[tokio::test]
+async fn q114_what_runs_is_listed_too() {
+    let sim = demo().await;
+    let upid = "UPID:pve1:000A1B2C:00F0E1D2:69A1B2C3:vzdump::root@pam:";
+    sim.answer(Rule::under("/nodes/pve1/tasks").data(&json!([
+        { "upid": upid, "node": "pve1", "pid": 1, "pstart": 2, "starttime": 1_772_204_739, "type": "vzdump", "id": "", "user": "root@pam", "status": "RUNNING" },
+        { "upid": "UPID:pve1:000A1B2C:00F0E1D2:69A1B2C3:qmstop:100:root@pam:", "node": "pve1", "starttime": 1_772_204_000, "endtime": 1_772_204_005, "type": "qmstop", "id": "100", "user": "root@pam" },
+    ])));
+    let answer = answer(&sim, "list_tasks", json!({ "nodes": ["pve1"] })).await;
+    assert!(asked_for(&sim, "/nodes/pve1/tasks?")[0].contains("source=all"));
+    assert_eq!(row(&answer["tasks"], "upid", &json!(upid))["outcome"], "running");
+    // An ended one without a status: nobody knows.
+    assert_eq!(row(&answer["tasks"], "type", &json!("qmstop"))["outcome"], "unknown");
+}
+
+#[tokio::test]
+async fn q115_a_token_is_found_by_its_whole_name() {
+    let sim = with(vec![
+        Task::ended("pve1", "qmstart", "100", "svc@pve!tool", (1_772_204_739, 1_772_204_741), "OK"),
+        Task::ended("pve1", "qmstart", "101", "svc@pve", (1_772_204_739, 1_772_204_741), "OK"),
+    ])
+    .await;
+    for user in ["svc@pve!tool", "!tool", "SVC@pve!"] {
+        let answer = answer(&sim, "list_tasks", json!({ "user": user })).await;
+        let ids: Vec<_> = rows(&answer["tasks"]).iter().map(|row| row["id"].clone()).collect();
+        assert_eq!(ids, [json!("100")], "{user}");
+    }
+}
+
+#[tokio::test]
+async fn q129_consoles_are_left_out_unless_asked_for() {
+    let mut tasks = vec![task(0, "pve1", "qmstart")];
+    tasks.push(Task { status: "connection timed out".to_owned(), ..task(1, "pve1", "vncproxy") });
+    let sim = with(tasks).await;
+    let kinds = |answer: &Value| -> Vec<Value> {
+        rows(&answer["tasks"]).iter().map(|row| row["type"].clone()).collect()
+    };
+    let usual = answer(&sim, "list_tasks", json!({})).await;
+    assert_eq!(kinds(&usual), ["qmstart"]);
+    assert!(notes(&usual).contains("console tasks are left out"), "{usual}");
+    assert_eq!(
+        kinds(&answer(&sim, "list_tasks", json!({ "type": "console" })).await),
+        ["vncproxy"]
+    );
+}

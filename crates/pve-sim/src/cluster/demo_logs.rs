@@ -1,0 +1,149 @@
+//! What the nodes of the demo cluster wrote down: a quiet day, and what went wrong in it.
+
+use crate::cluster::{ClusterLogEntry, Journal, JournalEntry, Task};
+
+const MINUTE: u64 = 60;
+
+/// The journal of one of the nodes, up to now: a day without events, a restart two hours ago on the
+/// first, and the storage that went away on the second.
+pub(super) fn journal(node: &str, now: u64) -> Journal {
+    let mut entries = Vec::new();
+    let mut add = |ago: u64, who: &str, priority: u8, text: &str| {
+        entries.push(JournalEntry::new((now - ago) * 1_000_000 + 250_000, who, priority, text));
+    };
+    add(
+        300 * MINUTE,
+        "pvedaemon",
+        6,
+        "<admin@pve> starting task UPID:pve2:00001A2B:00F0E1D2:6B0D0000:qmstart:125:admin@pve:",
+    );
+    match node {
+        "pve1" => {
+            add(121 * MINUTE, "systemd", 6, "Shutting down.");
+            add(
+                120 * MINUTE,
+                "kernel",
+                5,
+                "Linux version 6.17.4-2-pve (build@proxmox) #1 SMP PREEMPT_DYNAMIC",
+            );
+            add(
+                119 * MINUTE,
+                "kernel",
+                4,
+                "ACPI BIOS Warning (bug): Optional FADT field Pm2ControlBlock has valid Length but zero Address",
+            );
+            add(
+                90 * MINUTE,
+                "sshd",
+                6,
+                "Accepted publickey for root from 192.168.10.5 port 51122 ssh2",
+            );
+        }
+        "pve2" => {
+            for nth in 0..30 {
+                add(290 * MINUTE - nth * 10, "pvestatd", 3, "storage 'nas' is not online");
+                add(
+                    290 * MINUTE - nth * 10 - 1,
+                    "pvestatd",
+                    6,
+                    &format!("status update time (5.{:03} seconds)", 100 + nth),
+                );
+            }
+            add(280 * MINUTE, "pvedaemon", 3, "start failed: storage 'nas' is not online");
+        }
+        _ => {
+            add(
+                62 * MINUTE,
+                "kernel",
+                3,
+                "nvme nvme1: I/O tag 214 (30d6) opcode 0x2 (I/O Cmd) QID 7 timeout, aborting",
+            );
+            add(
+                61 * MINUTE,
+                "kernel",
+                2,
+                "zfs: WARNING: Pool 'rpool' has encountered an uncorrectable I/O failure\nsuspended until the device is back",
+            );
+            add(
+                60 * MINUTE,
+                "zed",
+                4,
+                "eid=42 class=statechange pool='rpool' vdev=nvme1n1 vdev_state=DEGRADED",
+            );
+            add(
+                10 * MINUTE,
+                "pvescheduler",
+                6,
+                "<root@pam> starting task UPID:pve3:00002B3C:00F0E1D2:6B0D0000:vzdump:123:root@pam:",
+            );
+        }
+    }
+    add(5 * MINUTE, "pveproxy", 6, "worker 48211 finished");
+    add(4 * MINUTE, "pveproxy", 6, "worker 50012 started");
+    add(MINUTE, "systemd", 6, "Finished man-db.service - Daily man-db regeneration.");
+    if node == "pve1" {
+        for entry in entries.iter_mut().skip(2) {
+            entry.boot = 1;
+        }
+    }
+    Journal { filler: 20_000, entries }
+}
+
+/// The cluster's log, from what the tasks did.
+pub(super) fn cluster_log(tasks: &[Task]) -> Vec<ClusterLogEntry> {
+    let mut log: Vec<ClusterLogEntry> = Vec::new();
+    for task in tasks {
+        let mut add = |time: u64, priority: u8, message: String| {
+            log.push(ClusterLogEntry {
+                time,
+                node: task.node.clone(),
+                user: task.user.clone(),
+                tag: "pvedaemon".to_owned(),
+                priority,
+                message,
+            });
+        };
+        add(task.starttime, 6, format!("starting task {}", task.upid()));
+        if let Some(end) = task.endtime {
+            let priority = if task.is_fine() { 6 } else { 3 };
+            add(end, priority, format!("end task {}: {}", task.upid(), task.status));
+        }
+    }
+    log.sort_by_key(|entry| entry.time);
+    log
+}
+
+/// The log of a nightly backup of three guests, the last of which may fail.
+pub(super) fn backup(node: &str, is_broken: bool) -> Vec<String> {
+    let guests: &[(u32, &str, &str)] = match node {
+        "pve1" => &[(100, "qemu", "dc01"), (102, "qemu", "fileserver"), (200, "lxc", "pihole")],
+        "pve2" => &[(101, "qemu", "dc02"), (110, "qemu", "mail"), (125, "qemu", "legacy-crm")],
+        _ => &[(111, "qemu", "postgres"), (113, "qemu", "erp"), (202, "lxc", "prometheus")],
+    };
+    let mut log = vec![
+        "INFO: starting new backup job: vzdump --all 1 --storage pbs --mode snapshot".to_owned(),
+    ];
+    for (vmid, kind, name) in guests {
+        let word = if *kind == "lxc" { "CT" } else { "VM" };
+        log.push(format!("INFO: Starting Backup of VM {vmid} ({kind})"));
+        log.push(format!("INFO: {word} Name: {name}"));
+        if is_broken && *vmid == 125 {
+            log.push(format!("ERROR: Backup of VM {vmid} failed - storage 'nas' is not online"));
+            continue;
+        }
+        for percent in (0..=100).step_by(10) {
+            log.push(format!("INFO: {percent:>3}% ({percent}.0 GiB of 100.0 GiB) in {percent}s, read: 1.1 GiB/s, write: 110.0 MiB/s"));
+        }
+        log.push("INFO: backup was done incrementally, reused 92.40 GiB (92%)".to_owned());
+        log.push("INFO: transferred 100.00 GiB in 101 seconds (1013.9 MiB/s)".to_owned());
+        log.push(format!("INFO: Finished Backup of VM {vmid} (00:01:42)"));
+    }
+    if is_broken {
+        log.extend(
+            ["INFO: Backup job finished with errors", "TASK ERROR: job errors"].map(str::to_owned),
+        );
+    } else {
+        log.extend(["INFO: Backup job finished successfully", "TASK OK"].map(str::to_owned));
+    }
+    log
+}

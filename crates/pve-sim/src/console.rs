@@ -5,6 +5,7 @@
 //! pveproxy would not take end the connection.
 
 mod font;
+mod relay;
 #[cfg(any(test, feature = "recordings"))]
 pub(crate) mod replay;
 mod screen;
@@ -43,7 +44,7 @@ pub(crate) enum What {
 pub(crate) struct Ticket {
     pub(crate) vmid: u32,
     pub(crate) port: u16,
-    pub(crate) ticket: String,
+    pub(crate) text: String,
     /// The password inside; before PVE 9 it is the ticket.
     pub(crate) password: String,
     pub(crate) token: String,
@@ -90,14 +91,17 @@ impl World {
         let taken = |port: u16| self.tickets.iter().any(|ticket| ticket.port == port);
         let port = (5900..6900).find(|port| !taken(*port)).unwrap_or(5900);
         let signed = format!("PVEVNC:{:08X}::{}", date::unix_now(), random(64));
-        let password = random(8);
-        let (ticket, password) = match (what, self.cluster.version.at_least(9, 0)) {
+        let guest = self.cluster.guest(vmid);
+        // A real server behind it has a password of its own.
+        let real = guest.and_then(|guest| guest.screen.relay.as_ref());
+        let password = real.map_or_else(|| random(8), |(_, password)| password.clone());
+        let (text, password) = match (what, self.cluster.version.at_least(9, 0)) {
             (What::Screen, true) => (format!("{password}:{signed}"), password),
             _ => (signed.clone(), signed),
         };
         let token = token.to_owned();
         let made = Instant::now();
-        let ticket = Ticket { vmid, port, ticket, password, token, upid, what, made };
+        let ticket = Ticket { vmid, port, text, password, token, upid, what, made };
         if fails.is_none() {
             self.tickets.retain(|ticket| ticket.made.elapsed() < TICKET);
             self.tickets.push(ticket.clone());
@@ -108,7 +112,7 @@ impl World {
     /// Whether this is a ticket of this guest, used or not.
     pub(crate) fn is_ticket(&self, vmid: &str, token: &str, ticket: &str) -> bool {
         let fits = |given: &Ticket| {
-            given.ticket == ticket && given.token == token && given.vmid.to_string() == vmid
+            given.text == ticket && given.token == token && given.vmid.to_string() == vmid
         };
         self.tickets.iter().any(fits)
     }
@@ -116,15 +120,15 @@ impl World {
     /// Takes the ticket for this port away, and says what it opens.
     fn take(&mut self, port: u16, ticket: &str) -> Option<(Session, String)> {
         let fits = |given: &Ticket| {
-            given.port == port && given.ticket == ticket && given.made.elapsed() < TICKET
+            given.port == port && given.text == ticket && given.made.elapsed() < TICKET
         };
         let nth = self.tickets.iter().position(fits)?;
-        let Ticket { vmid, ticket, password, token, upid, what, .. } = self.tickets.remove(nth);
+        let Ticket { vmid, text, password, token, upid, what, .. } = self.tickets.remove(nth);
         let guest = self.cluster.guest(vmid)?;
         let session = match what {
             What::Terminal => Session::Terminal {
                 terminal: guest.terminal.clone(),
-                login: format!("{token}:{ticket}\n"),
+                login: format!("{token}:{text}\n"),
                 lets_tokens_in: self.cluster.version.at_least(9, 1),
                 greeting: (guest.kind == Kind::Qemu)
                     .then_some("starting serial terminal on interface serial0\r\n"),
@@ -210,7 +214,10 @@ pub(crate) async fn serve<S>(
             let _ = terminal::serve(&mut socket, &terminal, login, greeting, typed).await;
         }
         Session::Screen { screen, password, name, is_vncterm } => {
-            let _ = screen::serve(&mut socket, screen, &password, &name, is_vncterm).await;
+            let _ = match screen.relay {
+                Some((address, _)) => relay::serve(&mut socket, address, false).await,
+                None => screen::serve(&mut socket, screen, &password, &name, is_vncterm).await,
+            };
         }
         #[cfg(any(test, feature = "recordings"))]
         Session::Replay(replay) => {

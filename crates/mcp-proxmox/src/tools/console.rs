@@ -1,8 +1,12 @@
-//! What the console tools have in common: the words for a console that PVE does not open.
+//! What the tools for consoles share: the words for a guest, and for a console that PVE does not open.
 
 use pve_client::{Error, RefusalKind};
 
-use crate::failure::Failure;
+use crate::{
+    answer::clean::label,
+    failure::Failure,
+    lookup::guest::{Found, real_name},
+};
 
 /// The failure of a request for a console. The usual advice for a missing privilege names a role that
 /// does not hold this one.
@@ -18,5 +22,13 @@ pub(super) fn refused(asked: &str, error: &Error) -> Failure {
         )
     } else {
         failure
+    }
+}
+
+/// `web01` (100), as failures name it.
+pub(super) fn named(found: &Found) -> String {
+    match real_name(&found.listed) {
+        Some(name) => format!("`{}` ({})", label(name), found.guest.vmid),
+        None => found.guest.vmid.to_string(),
     }
 }

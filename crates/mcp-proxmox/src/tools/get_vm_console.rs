@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Duration, Instant};
 
+use super::console::{named, refused};
 use crate::{
     answer::{Bytes, clean::label, clean::sentence},
     call::Call,
@@ -207,7 +208,7 @@ async fn not_opened(
 ) -> Failure {
     let asked = format!("open the console of {}", named(found));
     if let (ConsoleProblem::NotOpened(error), None) = (&error.problem, &error.task) {
-        return super::console::refused(&asked, error);
+        return refused(&asked, error);
     }
     let said = match &error.task {
         Some(upid) => task_end(pve, call, found, upid).await,
@@ -286,14 +287,6 @@ fn greeting(kind: Kind) -> u16 {
         Kind::Qemu => 47,
         // It clears the screen.
         Kind::Lxc => 6,
-    }
-}
-
-/// `web01` (100), as failures name it.
-fn named(found: &Found) -> String {
-    match real_name(&found.listed) {
-        Some(name) => format!("`{}` ({})", label(name), found.guest.vmid),
-        None => found.guest.vmid.to_string(),
     }
 }
 

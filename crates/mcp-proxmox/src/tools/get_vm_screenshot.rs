@@ -5,6 +5,8 @@
 
 mod picture;
 
+use std::fmt::Write as _;
+
 use jiff::Timestamp;
 use pve_client::{
     Kind, Reader,
@@ -15,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::{Duration, Instant};
 
+use super::console::{named, refused};
 use crate::{
     answer::{
         Bytes, Picture,
@@ -23,7 +26,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
-    lookup::guest::{Found, find, real_name},
+    lookup::guest::{Found, find},
     tier::Reads,
 };
 use picture::Area;
@@ -124,7 +127,7 @@ async fn look(
 fn not_seen(who: &str, error: &ConsoleError) -> Failure {
     let asked = format!("see the screen of {who}");
     match &error.problem {
-        ConsoleProblem::NotOpened(error) => super::console::refused(&asked, error),
+        ConsoleProblem::NotOpened(error) => refused(&asked, error),
         problem => {
             let failure =
                 Failure::new(format!("could not {asked}: {}", sentence(&problem.to_string())));
@@ -160,42 +163,35 @@ fn told(
         named(found),
         label(found.guest.node.as_str())
     );
-    if (area.width, area.height) != (width, height) {
-        text += &format!(", of which {} x {} from {},{}", area.width, area.height, area.x, area.y);
+    let (x, y, wide, high) = (area.x, area.y, area.width, area.height);
+    if (wide, high) != (width, height) {
+        let _ = write!(text, ", of which {wide} x {high} from {x},{y}");
     }
-    if (picture.width, picture.height) != (area.width, area.height) {
-        text += &format!(
-            ", shown at {} x {} (a part in full size: `crop`)",
-            picture.width, picture.height
-        );
+    if (picture.width, picture.height) != (wide, high) {
+        let (wide, high) = (picture.width, picture.height);
+        let _ = write!(text, ", shown at {wide} x {high} (a part in full size: `crop`)");
     }
-    text += &format!("; PNG of {}; drawn by `{}`", Bytes(picture.png.len() as u64), seen.server);
-    if let Some(colour) = picture.only_colour {
-        text += &format!(
-            "\nit is one colour ({}): a blank screen, a display in standby, or a guest that shows nothing yet",
-            if colour == [0; 3] {
-                "black".to_owned()
-            } else {
-                format!("#{:02x}{:02x}{:02x}", colour[0], colour[1], colour[2])
-            }
+    let size = Bytes(picture.png.len() as u64);
+    let _ = write!(text, "; PNG of {size}; drawn by `{}`", seen.server);
+    if let Some([red, green, blue]) = picture.only_colour {
+        let colour = match (red, green, blue) {
+            (0, 0, 0) => "black".to_owned(),
+            _ => format!("#{red:02x}{green:02x}{blue:02x}"),
+        };
+        let _ = write!(
+            text,
+            "\nit is one colour ({colour}): a blank screen, a display in standby, or a guest that shows nothing yet"
         );
     }
     match (seen.changed, waited) {
         (Some(false), Some(seconds)) => {
-            text += &format!("\nnothing on it changed within {seconds} s")
+            let _ = write!(text, "\nnothing on it changed within {seconds} s");
         }
         (Some(true), _) => text += "\nit is shown as it was after the next change",
         _ => {}
     }
     if let Some(note) = &found.note {
-        text += &format!("\n{note}");
+        let _ = write!(text, "\n{note}");
     }
     text
-}
-
-fn named(found: &Found) -> String {
-    match real_name(&found.listed) {
-        Some(name) => format!("`{}` ({})", label(name), found.guest.vmid),
-        None => found.guest.vmid.to_string(),
-    }
 }

@@ -38,6 +38,7 @@ mod logs;
 mod many_guests;
 mod power;
 mod process;
+mod real_qemu;
 mod reboot_vm;
 mod recorded;
 mod recorded_storage;

@@ -25,6 +25,13 @@ const PIECE: usize = 64 << 10;
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(1);
 
+/// Says that a frame is masked.
+const MASKED: u8 = 0x80;
+/// In place of a length: two bytes with it follow.
+const TWO_MORE: u8 = 126;
+/// In place of a length: eight bytes with it follow.
+const EIGHT_MORE: u8 = 127;
+
 const TEXT: u8 = 1;
 const BINARY: u8 = 2;
 const CONTINUATION: u8 = 0;
@@ -49,6 +56,11 @@ impl Socket {
 impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
     pub(super) fn over(io: S) -> Self {
         Self { io, buffer: BytesMut::new(), random: SystemRandom::new(), ended: false }
+    }
+
+    /// Sends a short text in a frame of that kind, as the web interface does into a terminal.
+    pub(super) async fn send_text(&mut self, text: &str) -> Result<(), ConsoleProblem> {
+        self.send_frame(TEXT, text.as_bytes()).await
     }
 
     /// Sends bytes, each piece in a frame of its own.
@@ -111,13 +123,13 @@ fn frame(opcode: u8, payload: &[u8], mask: [u8; 4]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(payload.len() + 14);
     frame.push(0x80 | opcode);
     match (u8::try_from(payload.len()), u16::try_from(payload.len())) {
-        (Ok(length), _) if length < 126 => frame.push(0x80 | length),
+        (Ok(length), _) if length < 126 => frame.push(MASKED | length),
         (_, Ok(length)) => {
-            frame.push(0x80 | 126);
+            frame.push(MASKED | TWO_MORE);
             frame.extend_from_slice(&length.to_be_bytes());
         }
         _ => {
-            frame.push(0x80 | 127);
+            frame.push(MASKED | EIGHT_MORE);
             frame.extend_from_slice(&(payload.len() as u64).to_be_bytes());
         }
     }
@@ -138,16 +150,16 @@ fn take_frame(buffer: &mut BytesMut) -> Result<Option<(u8, Bytes)>, ConsoleProbl
         return Err(ConsoleProblem::Garbage("a WebSocket extension that was not agreed on"));
     }
     let needs = match second & 0x7f {
-        126 => 2,
-        127 => 8,
+        TWO_MORE => 2,
+        EIGHT_MORE => 8,
         _ => 0,
     } + if second & 0x80 == 0 { 0 } else { 4 };
     if head.len() < needs {
         return Ok(None);
     }
     let length = match second & 0x7f {
-        126 => u64::from(head.get_u16()),
-        127 => head.get_u64(),
+        TWO_MORE => u64::from(head.get_u16()),
+        EIGHT_MORE => head.get_u64(),
         short => u64::from(short),
     };
     if length > LIMIT {

@@ -155,9 +155,10 @@ impl WatchedScreen {
     }
 
     async fn choose_encodings(&mut self) -> Result<(), ConsoleProblem> {
-        let encodings = [ZRLE, RAW, DESKTOP_SIZE];
-        let mut message = vec![2, 0, 0, encodings.len() as u8];
-        message.extend(encodings.iter().flat_map(|encoding| encoding.to_be_bytes()));
+        // The kind of message, padding, how many there are.
+        let mut message = vec![2, 0, 0, 3];
+        message
+            .extend([ZRLE, RAW, DESKTOP_SIZE].iter().flat_map(|encoding| encoding.to_be_bytes()));
         self.stream.socket.send(&message).await
     }
 
@@ -200,7 +201,7 @@ impl WatchedScreen {
         for _ in 0..count {
             let (x, y) = (self.stream.u16().await?, self.stream.u16().await?);
             let (width, height) = (self.stream.u16().await?, self.stream.u16().await?);
-            match self.stream.u32().await? as i32 {
+            match self.stream.i32().await? {
                 DESKTOP_SIZE => {
                     self.canvas = Canvas::new(width.into(), height.into())?;
                     return Ok(Painted::Resized);

@@ -35,19 +35,23 @@ impl Stream {
     }
 
     pub(super) async fn u8(&mut self) -> Result<u8, ConsoleProblem> {
-        Ok(self.number(1).await? as u8)
+        Ok(u8::from_be_bytes(self.array().await?))
     }
 
     pub(super) async fn u16(&mut self) -> Result<u16, ConsoleProblem> {
-        Ok(self.number(2).await? as u16)
+        Ok(u16::from_be_bytes(self.array().await?))
     }
 
     pub(super) async fn u32(&mut self) -> Result<u32, ConsoleProblem> {
-        self.number(4).await
+        Ok(u32::from_be_bytes(self.array().await?))
     }
 
-    async fn number(&mut self, count: usize) -> Result<u32, ConsoleProblem> {
-        let bytes = self.take(count).await?;
-        Ok(bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+    pub(super) async fn i32(&mut self) -> Result<i32, ConsoleProblem> {
+        Ok(i32::from_be_bytes(self.array().await?))
+    }
+
+    async fn array<const N: usize>(&mut self) -> Result<[u8; N], ConsoleProblem> {
+        let bytes = self.take(N).await?;
+        bytes[..].try_into().map_err(|_| ConsoleProblem::Ended)
     }
 }

@@ -49,9 +49,9 @@ impl WatchedTerminal {
         let ticket = opening.ticket.as_ref().map(Secret::expose).unwrap_or_default();
         let login = Zeroizing::new(format!("{user}:{ticket}\n"));
         let beginning = async {
-            socket.send(login.as_bytes()).await?;
+            socket.send_text(&login).await?;
             let first = accepted(&mut socket).await?;
-            socket.send(format!("1:{}:{}:", size.columns, size.rows).as_bytes()).await?;
+            socket.send_text(&format!("1:{}:{}:", size.columns, size.rows)).await?;
             Ok(first)
         };
         let first = timeout_at(deadline, beginning)
@@ -73,7 +73,7 @@ impl WatchedTerminal {
                 received = self.socket.receive() => return received,
                 () = sleep_until(self.next_ping) => {
                     self.next_ping += PING;
-                    self.socket.send(b"2").await?;
+                    self.socket.send_text("2").await?;
                 }
             }
         }

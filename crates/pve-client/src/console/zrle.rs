@@ -145,12 +145,12 @@ impl Reader<'_> {
                 (*palette.get(usize::from(index & 0x7f))?, index & 0x80 != 0)
             };
             let mut length = 1;
-            while is_run {
+            // Each byte adds to the length, and 255 says that another one follows.
+            let mut follows = is_run;
+            while follows {
                 let more = self.byte()?;
                 length += u32::from(more);
-                if more != 255 {
-                    break;
-                }
+                follows = more == u8::MAX;
             }
             if length > all - done {
                 return None;

@@ -1,5 +1,7 @@
 //! What a guest shows to whoever opens its console.
 
+use std::net::SocketAddr;
+
 use bytes::Bytes;
 
 /// A text terminal: the serial port of a VM, or a tty of a container.
@@ -11,6 +13,8 @@ pub struct Terminal {
     pub answers: Bytes,
     /// What goes wrong with it, if anything.
     pub fault: Option<TerminalFault>,
+    /// A serial port of a real QEMU that is behind it instead.
+    pub relay: Option<SocketAddr>,
 }
 
 /// What can go wrong with a terminal.
@@ -43,6 +47,8 @@ pub struct Screen {
     pub claims: Option<(u16, u16)>,
     /// Noise instead of a background, which packs as badly as a photograph.
     pub noise: bool,
+    /// A VNC server of a real QEMU that is behind it instead, and its password.
+    pub relay: Option<(SocketAddr, String)>,
 }
 
 impl Terminal {
@@ -73,6 +79,7 @@ impl Default for Screen {
             moves: false,
             claims: None,
             noise: false,
+            relay: None,
         }
     }
 }

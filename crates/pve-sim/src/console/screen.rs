@@ -128,9 +128,10 @@ impl Painter {
         } else {
             update.extend_from_slice(&0u32.to_be_bytes());
             for colour in &colours {
-                match self.is_vncterm {
-                    true => update.push(number(*colour)),
-                    false => update.extend_from_slice(&[colour[2], colour[1], colour[0], 0]),
+                if self.is_vncterm {
+                    update.push(number(*colour));
+                } else {
+                    update.extend_from_slice(&[colour[2], colour[1], colour[0], 0]);
                 }
             }
         }
@@ -155,9 +156,10 @@ impl Painter {
             if lit(x, y).is_some() {
                 COLOURS[1]
             } else if self.screen.noise {
-                let mixed = (nth as u32).wrapping_mul(2_654_435_761) ^ (nth as u32 >> 7);
-                let [a, b, c, _] = mixed.wrapping_mul(2_246_822_519).to_be_bytes();
-                [a, b, c]
+                let nth = u32::try_from(nth).unwrap_or_default();
+                let mixed = nth.wrapping_mul(2_654_435_761) ^ (nth >> 7);
+                let [red, green, blue, _] = mixed.wrapping_mul(2_246_822_519).to_be_bytes();
+                [red, green, blue]
             } else {
                 COLOURS[0]
             }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::socket::Socket;
+use super::{relay, socket::Socket};
 use crate::{
     cluster::{Terminal, TerminalFault},
     shared::lock,
@@ -34,6 +34,9 @@ where
     if let Some(greeting) = greeting {
         socket.send(greeting.as_bytes()).await?;
     }
+    if let Some(address) = terminal.relay {
+        return relay::serve(socket, address, true).await;
+    }
     let is_busy = terminal.fault == Some(TerminalFault::Busy);
     for piece in terminal.says.iter().filter(|_| !is_busy) {
         socket.send(piece).await?;
@@ -56,9 +59,7 @@ where
     while let Some(message) = socket.message().await {
         lock(typed).push(message.clone().freeze());
         // `0:LENGTH:DATA` is what is typed; `1:COLUMNS:ROWS:` and `2` only keep house.
-        let Some(data) = message.strip_prefix(b"0:") else { continue };
-        let data = data.splitn(2, |byte| *byte == b':').nth(1).unwrap_or_default();
-        if data.contains(&b'\r') && !is_busy {
+        if relay::keys(&message).contains(&b'\r') && !is_busy {
             socket.send(&terminal.answers).await?;
         }
     }

@@ -103,7 +103,7 @@ fn open(world: &mut World, wanted: &Wanted<'_>, kind: Kind, what: What) -> Answe
     let certificate = world.certificates.first().map(|first| first.pem.clone());
     Answer::json(Json::data_object(|data| {
         data.text("port", &ticket.port.to_string());
-        data.text("ticket", &ticket.ticket);
+        data.text("ticket", &ticket.text);
         data.text("upid", &ticket.upid);
         data.text("user", &ticket.token);
         if what == What::Screen {

@@ -154,7 +154,9 @@ mod tests {
 
     fn drawn(pieces: &[&[u8]]) -> Drawn {
         let mut display = Display::new(20, 5);
-        pieces.iter().for_each(|piece| display.feed(piece));
+        for piece in pieces {
+            display.feed(piece);
+        }
         display.draw()
     }
 

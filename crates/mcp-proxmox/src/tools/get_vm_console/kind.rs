@@ -61,12 +61,7 @@ pub(super) fn of(drawn: &Drawn) -> Vec<&'static str> {
     let lines: Vec<String> =
         drawn.earlier.iter().chain(&drawn.screen).map(|line| line.to_lowercase()).collect();
     let has = |word: &&str| lines.iter().any(|line| line.contains(word));
-    seen.extend(
-        WORDS
-            .iter()
-            .filter(|(_, words)| words.iter().any(|word| has(&word)))
-            .map(|(name, _)| *name),
-    );
+    seen.extend(WORDS.iter().filter(|(_, words)| words.iter().any(has)).map(|(name, _)| *name));
     if drawn.is_full_screen {
         seen.push("full-screen program");
     }

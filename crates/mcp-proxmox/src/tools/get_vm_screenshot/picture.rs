@@ -98,7 +98,7 @@ fn cut(shot: &Screenshot, area: Area) -> Vec<Rgb> {
     };
     let bytes = (area.y..area.y + area.height).flat_map(row);
     let bytes: Vec<u8> = bytes.copied().collect();
-    bytes.chunks_exact(3).map(|one| [one[0], one[1], one[2]]).collect()
+    bytes.as_chunks().0.to_vec()
 }
 
 /// Fewer pixels, each the mean of those that it stands for.
@@ -129,29 +129,26 @@ fn encode(pixels: &[Rgb], width: u32, height: u32) -> Option<Vec<u8>> {
     let mut png = Vec::new();
     let mut encoder = Encoder::new(&mut png, width, height);
     encoder.set_compression(Compression::Balanced);
-    match palette(pixels) {
-        Some(palette) => {
-            let bits = match palette.len() {
-                0..=2 => 1,
-                3..=4 => 2,
-                5..=16 => 4,
-                _ => 8,
-            };
-            encoder.set_color(ColorType::Indexed);
-            encoder.set_depth(BitDepth::from_u8(bits)?);
-            let mut colours = vec![[0; 3]; palette.len()];
-            for (colour, index) in &palette {
-                *colours.get_mut(usize::from(*index))? = *colour;
-            }
-            encoder.set_palette(colours.concat());
-            let data = packed(pixels, width, &palette, bits);
-            encoder.write_header().ok()?.write_image_data(&data).ok()?;
+    if let Some(palette) = palette(pixels) {
+        let bits = match palette.len() {
+            0..=2 => 1,
+            3..=4 => 2,
+            5..=16 => 4,
+            _ => 8,
+        };
+        encoder.set_color(ColorType::Indexed);
+        encoder.set_depth(BitDepth::from_u8(bits)?);
+        let mut colours = vec![[0; 3]; palette.len()];
+        for (colour, index) in &palette {
+            *colours.get_mut(usize::from(*index))? = *colour;
         }
-        None => {
-            encoder.set_color(ColorType::Rgb);
-            encoder.set_depth(BitDepth::Eight);
-            encoder.write_header().ok()?.write_image_data(pixels.as_flattened()).ok()?;
-        }
+        encoder.set_palette(colours.concat());
+        let data = packed(pixels, width, &palette, bits);
+        encoder.write_header().ok()?.write_image_data(&data).ok()?;
+    } else {
+        encoder.set_color(ColorType::Rgb);
+        encoder.set_depth(BitDepth::Eight);
+        encoder.write_header().ok()?.write_image_data(pixels.as_flattened()).ok()?;
     }
     Some(png)
 }

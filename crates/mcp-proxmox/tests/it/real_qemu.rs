@@ -1,0 +1,123 @@
+//! The console tools on the serial port and the VNC server of a real QEMU, which boots its firmware
+//! (and finds nothing to start), behind the simulator's proxy.
+//!
+//! They need `qemu-system-x86_64`, so that they run only where they are asked for:
+//! `cargo test -p mcp-proxmox --test it real_qemu -- --ignored`.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use pve_sim::Sim;
+use serde_json::json;
+
+use crate::support::{answer, call, demo, text};
+
+const PASSWORD: &str = "7/,ER=CV";
+
+/// A QEMU that ends with the test.
+struct Qemu {
+    process: Child,
+    serial: SocketAddr,
+    vnc: SocketAddr,
+}
+
+impl Qemu {
+    /// Starts one, whose ports are looked for from `place` on. With `waits` it does nothing before
+    /// somebody connects to its serial port, so that the firmware's first words are not lost; without
+    /// graphics the firmware writes to the serial port too.
+    fn start(place: u16, waits: bool) -> Self {
+        let serial = free_port(10_000 + place);
+        let vnc = free_port(5900 + place);
+        let wait = if waits { "on" } else { "off" };
+        let chardev = format!(
+            "socket,id=serial0,host=127.0.0.1,port={},server=on,wait={wait}",
+            serial.port()
+        );
+        let process = Command::new("qemu-system-x86_64")
+            .args(["-machine", "pc,accel=tcg,graphics=off", "-m", "64", "-nodefaults"])
+            .args(["-no-user-config", "-device", "VGA"])
+            .args(["-chardev", &chardev, "-device", "isa-serial,chardev=serial0"])
+            .args(["-object", &format!("secret,id=vnc,data={}", PASSWORD.replace(',', ",,"))])
+            .args(["-vnc", &format!("127.0.0.1:{},password-secret=vnc", vnc.port() - 5900)])
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("qemu-system-x86_64 is installed");
+        let qemu = Self { process, serial, vnc };
+        wait_for_port(if waits { qemu.serial } else { qemu.vnc });
+        qemu
+    }
+}
+
+/// Waits until somebody listens, which is looked up and not tried: the serial port serves one.
+fn wait_for_port(address: SocketAddr) {
+    let began = std::time::Instant::now();
+    while TcpListener::bind(address).is_ok() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{address} stays free");
+        std::thread::yield_now();
+    }
+}
+
+impl Drop for Qemu {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A port of this machine that nobody listens on, not below this one.
+fn free_port(from: u16) -> SocketAddr {
+    (from..from + 400)
+        .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+        .find(|address| TcpListener::bind(address).is_ok())
+        .expect("a free port")
+}
+
+async fn behind(qemu: &Qemu) -> Sim {
+    let sim = demo().await;
+    sim.change(|cluster| {
+        let guest = cluster.guest_mut(110).unwrap();
+        guest.terminal.relay = Some(qemu.serial);
+        guest.screen.relay = Some((qemu.vnc, PASSWORD.to_owned()));
+    });
+    sim
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs qemu-system-x86_64"]
+async fn the_firmware_of_a_real_qemu_is_read_and_seen() {
+    let qemu = tokio::task::block_in_place(|| Qemu::start(0, true));
+    let sim = behind(&qemu).await;
+    let listening =
+        json!({ "vm": 110, "listen_seconds": 40, "until_pattern": "No bootable device" });
+    let answer = answer(&sim, "get_vm_console", listening).await;
+    assert_eq!(answer["pattern_came"], true, "{answer}");
+    let all = format!("{} {}", answer["earlier"], answer["screen"]);
+    assert!(all.contains("SeaBIOS (version"), "{answer}");
+    assert!(answer["shows"].to_string().contains("firmware"), "{answer}");
+
+    let result = call(&sim, "get_vm_screenshot", json!({ "vm": 110 })).await;
+    assert_ne!(result.is_error, Some(true), "{}", text(&result));
+    let picture = result.content.iter().find_map(|block| block.as_image()).unwrap();
+    let png = STANDARD.decode(&picture.data).unwrap();
+    assert!(text(&result).contains("720 x 400 pixels"), "{}", text(&result));
+    assert!(!text(&result).contains("one colour"), "{}", text(&result));
+    assert!(png.len() > 800, "letters are on it: {} bytes", png.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs qemu-system-x86_64"]
+async fn a_wrong_password_for_a_real_qemu_is_told_as_a_refusal() {
+    let qemu = tokio::task::block_in_place(|| Qemu::start(500, false));
+    let sim = behind(&qemu).await;
+    sim.change(|cluster| {
+        cluster.guest_mut(110).unwrap().screen.relay = Some((qemu.vnc, "wrong".to_owned()));
+    });
+    let told = crate::support::failure(&sim, "get_vm_screenshot", json!({ "vm": 110 })).await;
+    assert!(told.contains("the screen refused the connection"), "{told}");
+    assert!(!told.contains("wrong"), "{told}");
+}

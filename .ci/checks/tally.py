@@ -4,6 +4,7 @@ The closing line is `NAME: N passed, N failed`.
 """
 
 import sys
+import threading
 
 
 class Tally:
@@ -13,18 +14,21 @@ class Tally:
         self.name = name
         self.passed = 0
         self.failed = 0
+        self._turn = threading.Lock()
 
     def check(self, what, holds, found=None):
         """Counts one check. `found` is shown where it fails."""
-        if holds:
-            self.passed += 1
-            return True
-        self.failed += 1
-        print(f"FAILED {self.name}: {what}")
-        if found is not None:
-            text = found if isinstance(found, str) else repr(found)
-            print("       found:", text if len(text) <= 1500 else f"{text[:1500]} … ({len(text)} characters)")
-        return False
+        # Conversations are checked side by side.
+        with self._turn:
+            if holds:
+                self.passed += 1
+                return True
+            self.failed += 1
+            print(f"FAILED {self.name}: {what}")
+            if found is not None:
+                text = found if isinstance(found, str) else repr(found)
+                print("       found:", text if len(text) <= 1500 else f"{text[:1500]} … ({len(text)} characters)")
+            return False
 
     def close(self):
         """Prints the closing line and ends the process: 0 where everything held."""

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from jsonschema import Draft7Validator, Draft202012Validator
 
@@ -221,13 +222,21 @@ def look_at_tiers(everything):
     tally.check("the read tier offers the tools that only read, and no other", names("read") == reading, (names("read"), reading))
 
 
-lists = {}
-for each in [*LEGACY, MODERN]:
+def converse_to_the_end(revision):
+    """A conversation, or none where the program breaks it off."""
     try:
-        lists[each] = converse(each)
-        print(f"{each}: {len(lists[each])} tools")
+        tools = converse(revision)
     except Gone as gone:
-        tally.check(f"{each}: the conversation comes to its end", False, str(gone))
+        tally.check(f"{revision}: the conversation comes to its end", False, str(gone))
+        return None
+    print(f"{revision}: {len(tools)} tools")
+    return tools
+
+
+# Each has its own process and its own cluster, and mostly waits for that cluster's tasks.
+with ThreadPoolExecutor() as side_by_side:
+    revisions = [*LEGACY, MODERN]
+    lists = {each: tools for each, tools in zip(revisions, side_by_side.map(converse_to_the_end, revisions)) if tools}
 if MODERN in lists:
     look_at_definitions(lists[MODERN])
     look_at_tiers(lists[MODERN])

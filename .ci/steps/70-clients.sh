@@ -4,9 +4,23 @@ source .ci/environment
 need_program
 need_python
 need_clients
+# Side by side, since they mostly wait for the simulated cluster's tasks; what they say is shown in order.
+said=$(mktemp -d)
+trap 'rm -rf "$said"' EXIT
+running=()
+start() {
+    local name=$1
+    shift
+    "$@" >"$said/$name" 2>&1 &
+    running+=("$name:$!")
+}
+start v2 node "$CLIENTS/v2.mjs" "$PROGRAM" "$ROOT/.ci/examples.json"
+start v1 node "$CLIENTS/v1.mjs" "$PROGRAM" "$ROOT/.ci/examples.json"
+start python python .ci/checks/python_client.py "$PROGRAM"
+start inspector python .ci/checks/inspector.py "$PROGRAM" "$CLIENTS"
 failed=0
-node "$CLIENTS/v2.mjs" "$PROGRAM" "$ROOT/.ci/examples.json" || failed=1
-node "$CLIENTS/v1.mjs" "$PROGRAM" "$ROOT/.ci/examples.json" || failed=1
-python .ci/checks/python_client.py "$PROGRAM" || failed=1
-python .ci/checks/inspector.py "$PROGRAM" "$CLIENTS" || failed=1
+for each in "${running[@]}"; do
+    wait "${each#*:}" || failed=1
+    cat "$said/${each%%:*}"
+done
 exit "$failed"

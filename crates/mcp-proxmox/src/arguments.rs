@@ -18,6 +18,12 @@ pub fn check(
     let mut checked = Map::new();
     let mut misfits = Vec::new();
     for (name, value) in arguments {
+        // Nobody mends a hundred mistakes one by one.
+        if misfits.len() == MISFITS {
+            let wrong = "and what follows was not looked at: these are enough to mend".to_owned();
+            misfits.push(Misfit { argument: name.chars().take(40).collect(), wrong });
+            return Err(misfits);
+        }
         let Some(wanted) = known.get(&name).and_then(Value::as_object) else {
             misfits.push(Misfit::unknown(&name, known));
             continue;
@@ -48,6 +54,9 @@ pub fn check(
     }
     if misfits.is_empty() { Ok(checked) } else { Err(misfits) }
 }
+
+/// How many misfits are told.
+const MISFITS: usize = 12;
 
 /// One thing that is wrong with an argument.
 #[derive(Debug, PartialEq, Eq)]

@@ -188,7 +188,14 @@ impl Endpoint {
             }
             // It was still waiting for a connection.
             Err(_) => {
-                Err(Failure::Final(self.unsent(UnsentKind::ConnectTimedOut(began.elapsed()))))
+                let waited = began.elapsed();
+                // Where hardly any time was left, its own queue took it, and no firewall.
+                let kind = if waited < Duration::from_secs(1) {
+                    UnsentKind::DeadlineOver
+                } else {
+                    UnsentKind::ConnectTimedOut(waited)
+                };
+                Err(Failure::Final(self.unsent(kind)))
             }
         }
     }

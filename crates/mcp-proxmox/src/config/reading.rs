@@ -53,7 +53,9 @@ impl Reading<'_> {
         match read(&text) {
             Ok(value) => Some(value),
             Err(wrong) => {
-                self.wrong(setting, format!("`{}`: {wrong}", clean::label(&text)));
+                // What stands before an `@` may be a password.
+                let shown = text.rsplit_once('@').map_or(text.as_str(), |(_, host)| host);
+                self.wrong(setting, format!("`{}`: {wrong}", clean::label(shown)));
                 None
             }
         }
@@ -140,6 +142,13 @@ impl Reading<'_> {
     }
 
     fn secret_file(&mut self, path: &str) -> Option<Zeroizing<String>> {
+        // A device or a pipe would be read for ever.
+        let is_fit = |data: std::fs::Metadata| data.is_file() && data.len() <= 4096;
+        if std::fs::metadata(path).is_ok_and(|data| !is_fit(data)) {
+            let wrong = format!("`{}` is not a small regular file", clean::label(path));
+            self.wrong(&settings::TOKEN_SECRET_FILE, wrong);
+            return None;
+        }
         let text = match std::fs::read_to_string(path) {
             Ok(text) => Zeroizing::new(text),
             Err(error) => {

@@ -1,7 +1,7 @@
 //! MCP on one side, the [`catalog`](crate::catalog) on the other.
 //!
 //! **No module but this one and those below it names `rmcp`**, and none of them knows a tool by name.
-//! The library answers both protocol eras; [`guard`] and [`stdio`] mend what it leaves open.
+//! The library answers both protocol eras; `guard` and `stdio` mend what it leaves open.
 
 mod asking;
 mod guard;

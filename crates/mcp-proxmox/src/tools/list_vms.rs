@@ -3,7 +3,9 @@
 //! One request, however many guests there are. That list is up to 10 s old and cannot show that a VM is
 //! paused; `exact` asks the nodes, one request each.
 
+mod columns;
 mod exact;
+mod known;
 mod summary;
 
 use std::cmp::Ordering;
@@ -15,9 +17,13 @@ use pve_client::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::summary::Summary;
+use self::{
+    columns::{detailed, push_detailed, push_short, short},
+    known::{Known, given},
+    summary::Summary,
+};
 use crate::{
-    answer::{Bytes, Cell, Duration, Number, Percent, Share, Table, clean::label},
+    answer::{Percent, Share, Table, clean::label},
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
@@ -137,7 +143,11 @@ impl Tool for ListVms {
                 "PVE shows this token no VM or container: there are none, or the token has VM.Audit on none of them".to_owned(),
             );
         }
+        let known = Known::of(&guests);
         guests.retain(|guest| input.picks_before_asking(guest));
+        if guests.is_empty() {
+            notes.extend(known.explain(&input));
+        }
         let wants_exact = input.exact
             || matches!(input.status, Some(StatusFilter::Paused | StatusFilter::IoError));
         if wants_exact {
@@ -157,12 +167,13 @@ impl Tool for ListVms {
         }
         let summary =
             if page.is_summarised { Summary::full(&guests) } else { Summary::counts(&guests) };
-        let mut table = if input.detail { detailed() } else { short() };
+        notes.extend(input.sort.unknown_last(&guests));
+        let mut table = if input.detail { detailed() } else { short(input.sort) };
         for guest in page.guests {
             if input.detail {
                 push_detailed(&mut table, guest);
             } else {
-                push_short(&mut table, guest);
+                push_short(&mut table, guest, input.sort);
             }
         }
         if page.next_cursor.is_some() {
@@ -264,16 +275,13 @@ impl Input {
             Some(TypeFilter::Lxc) => listed.kind == Some(Kind::Lxc),
         };
         let same = |wanted: &Option<String>, value: Option<&str>| {
-            wanted.as_deref().is_none_or(|wanted| {
-                value.is_some_and(|value| value.eq_ignore_ascii_case(wanted.trim()))
-            })
+            given(wanted)
+                .is_none_or(|wanted| value.is_some_and(|value| value.eq_ignore_ascii_case(wanted)))
         };
-        let tag = self
-            .tag
-            .as_deref()
-            .is_none_or(|tag| tags(listed).any(|other| other.eq_ignore_ascii_case(tag.trim())));
-        let name = self.name.as_deref().is_none_or(|wanted| {
-            let wanted = wanted.trim().to_lowercase();
+        let tag = given(&self.tag)
+            .is_none_or(|tag| tags(listed).any(|other| other.eq_ignore_ascii_case(tag)));
+        let name = given(&self.name).is_none_or(|wanted| {
+            let wanted = wanted.to_lowercase();
             let named = real_name(listed).is_some_and(|name| name.to_lowercase().contains(&wanted));
             named || listed.vmid.is_some_and(|vmid| vmid.to_string() == wanted)
         });
@@ -306,6 +314,26 @@ impl Sort {
             Self::Uptime => largest_first(a.uptime(), b.uptime()),
         };
         order.then(a.listed.vmid.cmp(&b.listed.vmid))
+    }
+}
+
+impl Sort {
+    /// Says how many guests have nothing to be sorted by: they are last, not smallest.
+    fn unknown_last(self, guests: &[Row]) -> Option<String> {
+        let is_known = |guest: &Row| match self {
+            Self::Vmid | Self::Name => true,
+            Self::Cpu => guest.cpu().is_some(),
+            Self::Memory => guest.memory().is_some(),
+            Self::Disk => guest.disk().is_some(),
+            Self::Uptime => guest.uptime().is_some(),
+        };
+        let n_unknown = guests.iter().filter(|guest| !is_known(guest)).count();
+        let why = match self {
+            Self::Disk => "how full a VM's disks are is known only inside it",
+            _ => "they do not run, or nothing is known of them",
+        };
+        (n_unknown > 0)
+            .then(|| format!("{n_unknown} guests have no figure to sort by and come last: {why}"))
     }
 }
 
@@ -353,96 +381,4 @@ impl<'a> Page<'a> {
             is_summarised: is_more && asked.is_none() && input.cursor.is_none(),
         })
     }
-}
-
-fn short() -> Table {
-    Table::new(&["vmid", "name", "type", "status", "node", "cpu%", "mem%", "disk%"])
-}
-
-fn push_short(table: &mut Table, guest: &Row) {
-    let [vmid, name, kind, status, node] = identity(guest);
-    table.push([
-        vmid,
-        name,
-        kind,
-        status,
-        node,
-        guest.cpu().into(),
-        guest.memory().and_then(Share::percent).into(),
-        guest.disk().and_then(Share::percent).into(),
-    ]);
-}
-
-fn detailed() -> Table {
-    Table::new(&[
-        "vmid",
-        "name",
-        "type",
-        "status",
-        "node",
-        "cpu%",
-        "cores",
-        "memory",
-        "disk",
-        "net_in",
-        "net_out",
-        "disk_read",
-        "disk_written",
-        "uptime",
-        "pool",
-        "tags",
-        "ha",
-    ])
-}
-
-fn push_detailed(table: &mut Table, guest: &Row) {
-    let [vmid, name, kind, status, node] = identity(guest);
-    let listed = &guest.listed;
-    let total = |bytes: Option<u64>| -> Cell { bytes.filter(|_| guest.is_up()).map(Bytes).into() };
-    let size = |used: Option<Share>, size: Option<u64>| -> Cell {
-        // Where the use is unknown, the size is still worth showing.
-        used.map_or_else(
-            || size.filter(|size| *size > 0).map(|size| format!("? of {}", Bytes(size))).into(),
-            Into::into,
-        )
-    };
-    table.push([
-        vmid,
-        name,
-        kind,
-        status,
-        node,
-        guest.cpu().into(),
-        listed.maxcpu.map(Number).into(),
-        size(guest.memory(), listed.maxmem),
-        size(guest.disk(), listed.maxdisk),
-        total(listed.netin),
-        total(listed.netout),
-        total(listed.diskread),
-        total(listed.diskwrite),
-        guest.uptime().map(Duration).into(),
-        listed.pool.as_deref().map(label).into(),
-        listed
-            .tags
-            .as_deref()
-            .map(|_| tags(listed).map(label).collect::<Vec<_>>().join(" "))
-            .into(),
-        listed.hastate.as_deref().map(label).into(),
-    ]);
-}
-
-fn identity(guest: &Row) -> [Cell; 5] {
-    let listed = &guest.listed;
-    let lock = listed.lock.as_deref().filter(|lock| *lock != "suspended");
-    let status = match lock {
-        Some(lock) => format!("{} (lock: {})", guest.status, label(lock)),
-        None => guest.status.clone(),
-    };
-    [
-        listed.vmid.map(|vmid| u64::from(vmid.get())).into(),
-        real_name(listed).map(label).into(),
-        listed.kind.map(Kind::as_str).into(),
-        status.into(),
-        listed.node.as_ref().map(|node| node.as_str().to_owned()).into(),
-    ]
 }

@@ -150,3 +150,27 @@ async fn guests_that_are_worth_a_look_are_named_in_a_long_list() {
     assert_eq!(answer["by_node"], json!({ "a": 103, "b": 1 }));
     assert_eq!(answer["unusual"]["locked"], 1);
 }
+
+#[tokio::test]
+async fn a_slip_in_a_filter_is_no_confident_zero() {
+    let sim = demo().await;
+    for (filter, told) in [
+        (json!({ "node": "pve9" }), "no guest is on a node `pve9`"),
+        (json!({ "pool": "prod" }), "did you mean `production`?"),
+        (json!({ "tag": "windos" }), "did you mean `windows`?"),
+    ] {
+        let answer = answer(&sim, "list_vms", filter.clone()).await;
+        assert!(notes(&answer).contains(told), "{filter}: {answer}");
+    }
+    let all = answer(&sim, "list_vms", json!({ "node": "", "tag": " ", "pool": "" })).await;
+    assert_eq!(all["total"], 25);
+}
+
+#[tokio::test]
+async fn what_the_list_is_sorted_by_is_shown() {
+    let sim = demo().await;
+    let by_memory = answer(&sim, "list_vms", json!({ "sort": "memory", "limit": 2 })).await;
+    assert!(rows(&by_memory["guests"])[0]["memory"].as_str().unwrap().contains("of 32.0 GiB"));
+    let by_disk = answer(&sim, "list_vms", json!({ "sort": "disk" })).await;
+    assert!(notes(&by_disk).contains("come last"), "{by_disk}");
+}

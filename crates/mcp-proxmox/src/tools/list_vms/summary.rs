@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Row, identity};
+use super::{Row, columns::identity};
 use crate::{
     answer::{Percent, Share, Table},
     lookup::guest::node_of,

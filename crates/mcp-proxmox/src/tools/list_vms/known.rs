@@ -1,0 +1,57 @@
+//! Why a filter finds nothing: a word that nothing in the cluster has is a slip, not an empty answer.
+
+use std::collections::BTreeSet;
+
+use super::{Input, Row, tags};
+use crate::{answer::clean::label, arguments::nearest, lookup::guest::node_of};
+
+/// How many of the words that exist are told.
+const TOLD: usize = 12;
+
+/// The words that filters can find in this list.
+pub(super) struct Known {
+    nodes: BTreeSet<String>,
+    pools: BTreeSet<String>,
+    tags: BTreeSet<String>,
+}
+
+/// A filter that says something: models fill in what they leave open with an empty text.
+pub(super) fn given(filter: &Option<String>) -> Option<&str> {
+    filter.as_deref().map(str::trim).filter(|text| !text.is_empty())
+}
+
+impl Known {
+    pub(super) fn of(guests: &[Row]) -> Self {
+        Self {
+            nodes: guests.iter().map(|guest| node_of(&guest.listed).to_owned()).collect(),
+            pools: guests.iter().filter_map(|guest| guest.listed.pool.clone()).collect(),
+            tags: guests.iter().flat_map(|guest| tags(&guest.listed)).map(str::to_owned).collect(),
+        }
+    }
+
+    /// What is to be said of filters that nothing could pass.
+    pub(super) fn explain(&self, input: &Input) -> Vec<String> {
+        let filters = [
+            ("on a node", "nodes with guests", &input.node, &self.nodes),
+            ("in a pool", "pools", &input.pool, &self.pools),
+            ("with a tag", "tags", &input.tag, &self.tags),
+        ];
+        let slips = filters.into_iter().filter_map(|(what, kind, wanted, known)| {
+            let wanted = given(wanted)?;
+            if known.iter().any(|word| word.eq_ignore_ascii_case(wanted)) {
+                return None;
+            }
+            let near = nearest(wanted, known.iter().map(String::as_str))
+                .map(|near| format!("did you mean `{}`? ", label(near)))
+                .unwrap_or_default();
+            let told: Vec<_> = known.iter().take(TOLD).map(|word| label(word)).collect();
+            let told = if told.is_empty() {
+                "none that this token sees".to_owned()
+            } else {
+                told.join(", ")
+            };
+            Some(format!("no guest is {what} `{}`: {near}{kind}: {told}", label(wanted)))
+        });
+        slips.collect()
+    }
+}

@@ -10,4 +10,5 @@ if ! command -v qemu-system-x86_64 >/dev/null; then
         exit 0
     fi
 fi
-cargo test --locked -p mcp-proxmox --test it -- --ignored real_qemu
+# The whole workspace, as the tests before it, so that nothing is built again.
+cargo test --locked --workspace --test it -- --ignored real_qemu

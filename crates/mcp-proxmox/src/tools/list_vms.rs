@@ -275,12 +275,12 @@ impl Input {
             Some(TypeFilter::Lxc) => listed.kind == Some(Kind::Lxc),
         };
         let same = |wanted: &Option<String>, value: Option<&str>| {
-            given(wanted)
+            given(wanted.as_ref())
                 .is_none_or(|wanted| value.is_some_and(|value| value.eq_ignore_ascii_case(wanted)))
         };
-        let tag = given(&self.tag)
+        let tag = given(self.tag.as_ref())
             .is_none_or(|tag| tags(listed).any(|other| other.eq_ignore_ascii_case(tag)));
-        let name = given(&self.name).is_none_or(|wanted| {
+        let name = given(self.name.as_ref()).is_none_or(|wanted| {
             let wanted = wanted.to_lowercase();
             let named = real_name(listed).is_some_and(|name| name.to_lowercase().contains(&wanted));
             named || listed.vmid.is_some_and(|vmid| vmid.to_string() == wanted)

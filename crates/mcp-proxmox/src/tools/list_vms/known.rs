@@ -16,8 +16,8 @@ pub(super) struct Known {
 }
 
 /// A filter that says something: models fill in what they leave open with an empty text.
-pub(super) fn given(filter: &Option<String>) -> Option<&str> {
-    filter.as_deref().map(str::trim).filter(|text| !text.is_empty())
+pub(super) fn given(filter: Option<&String>) -> Option<&str> {
+    filter.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
 impl Known {
@@ -37,7 +37,7 @@ impl Known {
             ("with a tag", "tags", &input.tag, &self.tags),
         ];
         let slips = filters.into_iter().filter_map(|(what, kind, wanted, known)| {
-            let wanted = given(wanted)?;
+            let wanted = given(wanted.as_ref())?;
             if known.iter().any(|word| word.eq_ignore_ascii_case(wanted)) {
                 return None;
             }

@@ -24,7 +24,7 @@ macro_rules! settings {
 
 settings! {
     HOST = "PVE_HOST", Some("host"), "HOST",
-        "Name or address of a node; also https://host:port/prefix, IPv6, or several nodes separated by commas. Required";
+        "Name or address of a node; also https://host:port/prefix or IPv6. Of several, separated by commas, only the first is used so far. Required";
     PORT = "PVE_PORT", Some("port"), "PORT", "Port of the API; one that PVE_HOST names wins [default: 8006]";
     TOKEN_ID = "PVE_TOKEN_ID", Some("token-id"), "ID",
         "The API token: its name, or the full user@realm!name. Required";

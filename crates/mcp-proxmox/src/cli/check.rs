@@ -21,7 +21,7 @@ use crate::{
 pub(super) async fn run(world: &World) -> ExitCode {
     let reader = world.access();
     let reader = reader.reader();
-    print(&format!("settings    {}", world.config.summary()));
+    print(&format!("settings    {}", world.summary()));
     let found = match reader.get(version::version()).await {
         Ok(version) => version,
         Err(error) => {

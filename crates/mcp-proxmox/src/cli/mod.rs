@@ -32,7 +32,8 @@ use crate::{
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let matches = match command().try_get_matches_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let matches = match helpful(command(), &arguments).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version are asked for, and go to standard output; everything else is a mistake.
@@ -70,7 +71,7 @@ async fn dispatch(matches: &ArgMatches) -> ExitCode {
 struct World {
     config: Config,
     #[cfg(feature = "demo")]
-    #[expect(dead_code, reason = "the demo cluster lives as long as this holds it")]
+    /// It lives as long as this holds it.
     demo: Option<pve_sim::Sim>,
 }
 
@@ -101,6 +102,15 @@ impl World {
         Access::new(self.config.tier, Reader::new(self.config.pve.clone()))
     }
 
+    /// The settings in one line; a simulated cluster must not be taken for a real one.
+    fn summary(&self) -> String {
+        #[cfg(feature = "demo")]
+        if self.demo.is_some() {
+            return format!("the simulated demo cluster, {}", self.config.summary());
+        }
+        self.config.summary()
+    }
+
     fn policy(&self) -> Arc<Policy> {
         Arc::new(Policy::of(&self.config))
     }
@@ -120,7 +130,7 @@ impl World {
 }
 
 async fn serve(world: World) -> ExitCode {
-    tell(&format!("mcp-proxmox {}: {}", env!("CARGO_PKG_VERSION"), world.config.summary()));
+    tell(&format!("mcp-proxmox {}: {}", env!("CARGO_PKG_VERSION"), world.summary()));
     let server = Server::new(
         world.access(),
         world.catalog(),
@@ -157,7 +167,7 @@ fn command() -> Command {
                 .value_name(setting.value)
                 .help(help)
                 .global(true)
-                .help_heading("Settings"),
+                .help_heading(SETTINGS),
         )
     });
     let command = Command::new("mcp-proxmox")
@@ -177,6 +187,23 @@ fn command() -> Command {
     }
     command
 }
+
+/// The settings are the same for all commands; their help would bury what is a command's own.
+fn helpful(command: Command, arguments: &[OsString]) -> Command {
+    let is_named = |name: &str| arguments.iter().skip(1).any(|argument| argument == name);
+    if !command.get_subcommands().any(|command| is_named(command.get_name())) {
+        return command;
+    }
+    command
+        .mut_args(|argument| {
+            let is_setting = argument.get_help_heading() == Some(SETTINGS);
+            argument.hide(is_setting)
+        })
+        .mut_subcommands(|command| command.after_help("Settings: `mcp-proxmox --help` lists them."))
+}
+
+/// The heading of the settings in the help.
+const SETTINGS: &str = "Settings";
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -65,10 +65,16 @@ fn argument_names(schema: &serde_json::Map<String, serde_json::Value>) -> Vec<St
         .and_then(|properties| properties.as_object())
         .into_iter()
         .flatten();
-    let shown =
-        arguments.map(
-            |(name, _)| if is_required(name) { format!("{name} (required)") } else { name.clone() },
-        );
+    let shown = arguments.map(|(name, argument)| {
+        let choices = argument.get("enum").and_then(|choices| choices.as_array());
+        let choices: Vec<_> =
+            choices.into_iter().flatten().filter_map(|choice| choice.as_str()).collect();
+        match (choices.is_empty(), is_required(name)) {
+            (false, _) => format!("{name}={}", choices.join("|")),
+            (true, true) => format!("{name} (required)"),
+            (true, false) => name.clone(),
+        }
+    });
     let shown: Vec<_> = shown.collect();
     if shown.is_empty() { vec!["none".to_owned()] } else { shown }
 }

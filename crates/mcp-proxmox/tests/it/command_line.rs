@@ -79,6 +79,26 @@ fn help_names_every_setting_and_shows_how_to_begin() {
 }
 
 #[test]
+fn the_help_of_a_command_is_about_that_command() {
+    for command in ["call", "tools", "check", "serve"] {
+        let (code, help, _) = run(program().args([command, "--help"]));
+        assert_eq!(code, 0);
+        assert!(!help.contains("PVE_TOKEN_ID"), "{help}");
+        assert!(help.contains("`mcp-proxmox --help`"), "{help}");
+    }
+    // Hidden from its help is not hidden from use.
+    let (_, stdout, _) = run(program().args(["tools", "--json", "--tools", "list_vms"]));
+    assert!(stdout.contains("list_vms") && !stdout.contains("list_nodes"), "{stdout}");
+}
+
+#[test]
+fn the_demo_cluster_is_not_taken_for_a_real_one() {
+    let (code, stdout, _) = run(program().args(["--demo", "check"]));
+    assert_eq!(code, 0);
+    assert!(stdout.contains("simulated demo cluster"), "{stdout}");
+}
+
+#[test]
 fn tools_are_listed_without_access_to_pve() {
     let (code, stdout, _) = run(program().arg("tools"));
     assert_eq!(code, 0);
@@ -88,6 +108,7 @@ fn tools_are_listed_without_access_to_pve() {
     {
         assert!(stdout.contains(entry.name));
     }
+    assert!(stdout.contains("type=qemu|lxc"), "{stdout}");
     let (_, stdout, _) = run(program().args(["tools", "--json"]).env("PVE_TOOLS", "list_vms"));
     let tools: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(tools.as_array().unwrap().len(), 1);

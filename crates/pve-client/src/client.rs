@@ -102,8 +102,8 @@ impl Reader {
         let result = self.shared.endpoint.upgrade(&call).await;
         let path = without_query(path);
         match &result {
-            Ok(_) => tracing::debug!(path, "upgraded"),
-            Err(error) => tracing::debug!(path, %error, "not upgraded"),
+            Ok(_) => tracing::info!(path, "upgraded"),
+            Err(error) => tracing::info!(path, %error, "not upgraded"),
         }
         result
     }
@@ -212,11 +212,11 @@ fn trace(method: Method, path: &str, result: &Result<Whole, Error>, began: Insta
     match result {
         Ok(Whole { status, body, date: _ }) => {
             let bytes = body.len();
-            tracing::debug!(method, path, status, milliseconds, bytes, "answered");
+            tracing::info!(method, path, status, milliseconds, bytes, "answered");
         }
         Err(Error::Refused(refusal)) => {
-            tracing::debug!(method, path, status = refusal.status, milliseconds, "refused");
+            tracing::info!(method, path, status = refusal.status, milliseconds, "refused");
         }
-        Err(error) => tracing::debug!(method, path, milliseconds, %error, "failed"),
+        Err(error) => tracing::info!(method, path, milliseconds, %error, "failed"),
     }
 }

@@ -60,5 +60,5 @@ settings! {
     AUDIT_LOG = "PVE_AUDIT_LOG", Some("audit-log"), "FILE",
         "A file for one JSON line per write; if it cannot be written, nothing is changed [default: none]";
     LOG = "PVE_LOG", Some("log"), "FILTER",
-        "What is logged to stderr: error, warn, info, debug, trace, or module=level,… [default: warn]";
+        "What is logged to stderr: error, warn, info (each request to PVE), or module=level,… [default: warn]";
 }

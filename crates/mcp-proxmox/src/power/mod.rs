@@ -19,10 +19,10 @@ mod action;
 mod decide;
 mod follow;
 mod held;
-mod input;
 mod look;
 mod outcome;
 mod state;
+mod tool;
 
 use pve_client::Operator;
 use serde_json::{Map, Value, json};
@@ -38,8 +38,8 @@ use crate::{
 
 pub use self::{
     action::Action,
-    input::{Plain, Suspend, Waiting},
     outcome::Outcome,
+    tool::{Arguments, NoneOfItsOwn, Patience, PowerTool},
 };
 
 /// What is kept of a call's time for reading the guest and answering, when everything else was slow.

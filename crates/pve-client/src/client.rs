@@ -26,7 +26,7 @@ const OPENING: Duration = Duration::from_secs(12);
 ///
 /// ```compile_fail,E0308
 /// async fn start(reader: &pve_client::Reader, guest: &pve_client::GuestRef) {
-///     let _ = reader.get(pve_client::guest::start(guest)).await;
+///     let _ = reader.get(pve_client::lifecycle::start(guest)).await;
 /// }
 /// ```
 #[derive(Clone)]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use pve_client::{
-    Error, GuestRef, Host, Kind, LostWhy, Operator, Reader, UnsentKind, guest, version::version,
+    Error, GuestRef, Host, Kind, LostWhy, Operator, Reader, UnsentKind, lifecycle, version::version,
 };
 use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
 
@@ -75,7 +75,7 @@ async fn a_write_without_an_answer_is_sent_once_and_may_have_taken_effect() {
     let guest =
         GuestRef { node: "pve1".parse().unwrap(), kind: Kind::Lxc, vmid: "200".parse().unwrap() };
     let request =
-        tokio::spawn(async move { operator.post(guest::start(&guest)).await.unwrap_err() });
+        tokio::spawn(async move { operator.post(lifecycle::start(&guest)).await.unwrap_err() });
     seen(&server, 1).await;
     put_clock_forward(36).await;
     let error = request.await.unwrap();

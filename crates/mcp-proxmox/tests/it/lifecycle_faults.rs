@@ -27,7 +27,7 @@ const TIMEOUT: Duration = Duration::from_millis(400);
 const TOO_LATE: Duration = Duration::from_millis(700);
 
 /// In one of how many calls a host goes down.
-const FAIL_OVER: u64 = 25;
+const FAIL_OVER: u64 = 50;
 
 const TOOLS: [(&str, &str); 7] = [
     ("start_vm", "start"),

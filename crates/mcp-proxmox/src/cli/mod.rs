@@ -24,7 +24,7 @@ use pve_client::Reader;
 use crate::{
     call::Limits,
     catalog::{self, Catalog},
-    config::{Config, Mistakes, settings},
+    config::{self, Config, Mistakes, settings},
     policy::Policy,
     server::Server,
     tier::Access,
@@ -38,32 +38,36 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             // Help and version are asked for, and go to standard output; everything else is a mistake.
             let code = if error.use_stderr() { 2 } else { 0 };
-            let _ = error.print();
-            return ExitCode::from(code);
+            return match error.print().or_else(unless_closed) {
+                Ok(()) => ExitCode::from(code),
+                Err(error) => unwritten(&error),
+            };
         }
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("mcp-proxmox cannot start: {error}"), 1),
     };
-    let code = runtime.block_on(dispatch(&matches));
+    let code = runtime.block_on(dispatch(&matches)).unwrap_or_else(|error| unwritten(&error));
     // A read of standard input may still be blocked in a thread; it must not hold up the end.
     runtime.shutdown_background();
     code
 }
 
-async fn dispatch(matches: &ArgMatches) -> ExitCode {
+/// # Errors
+/// What standard output said.
+async fn dispatch(matches: &ArgMatches) -> io::Result<ExitCode> {
     if let Some(("tools", options)) = matches.subcommand() {
         return tools::run(matches, options);
     }
     let world = match World::open(matches).await {
         Ok(world) => world,
-        Err(complaint) => return complain(&complaint, 2),
+        Err(complaint) => return Ok(complain(&complaint, 2)),
     };
     match matches.subcommand() {
         Some(("check", _)) => check::run(&world).await,
         Some(("call", options)) => call::run(&world, options).await,
-        _ => serve(world).await,
+        _ => Ok(serve(world).await),
     }
 }
 
@@ -77,6 +81,11 @@ struct World {
 
 impl World {
     async fn open(matches: &ArgMatches) -> Result<Self, String> {
+        let names: Vec<_> =
+            std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+        for warning in config::misspelt(names.iter().map(String::as_str)) {
+            tell(&format!("mcp-proxmox: warning: {warning}"));
+        }
         #[cfg(feature = "demo")]
         let (config, demo) = if matches.get_flag("demo") {
             let demo = demo::start().await?;
@@ -116,12 +125,7 @@ impl World {
     }
 
     fn limits(&self) -> Arc<Limits> {
-        Arc::new(Limits {
-            tier: self.config.tier,
-            allow: self.config.allow.clone(),
-            protect: self.config.protect.clone(),
-            offered: self.catalog().names(),
-        })
+        Arc::new(Limits { tier: self.config.tier, offered: self.catalog().names() })
     }
 
     fn catalog(&self) -> Catalog {
@@ -137,7 +141,6 @@ async fn serve(world: World) -> ExitCode {
         world.config.output,
         world.config.zone.clone(),
     )
-    .within(world.config.allow.clone(), world.config.protect.clone())
     .under(world.policy());
     match server.serve_stdio().await {
         Ok(()) => ExitCode::SUCCESS,
@@ -219,9 +222,18 @@ fn tell(text: &str) {
 }
 
 /// Writes a result.
-fn print(text: &str) {
-    // A reader that has seen enough, such as `head`, is no mistake.
-    let _ = writeln!(io::stdout(), "{text}");
+fn print(text: &str) -> io::Result<()> {
+    let mut output = io::stdout();
+    writeln!(output, "{text}").and_then(|()| output.flush()).or_else(unless_closed)
+}
+
+/// A reader that has seen enough, such as `head`, is no mistake.
+fn unless_closed(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+}
+
+fn unwritten(error: &io::Error) -> ExitCode {
+    complain(&format!("mcp-proxmox: the result cannot be written to standard output: {error}"), 1)
 }
 
 fn complain(text: &str, code: u8) -> ExitCode {

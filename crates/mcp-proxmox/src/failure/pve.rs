@@ -135,9 +135,16 @@ fn advice(error: &Error) -> Option<String> {
 }
 
 fn unsent_advice(unsent: &Unsent) -> &'static str {
-    match &unsent.kind {
-        UnsentKind::DeadlineOver => "too much was asked at once, or a node hangs: ask for less",
+    // Of several hosts, the one with a certificate to look at is the one that something can be done about.
+    let is_tls = |kind: &&UnsentKind| matches!(kind, UnsentKind::Tls(_));
+    match unsent.kinds().find(is_tls).unwrap_or(&unsent.kind) {
+        UnsentKind::DeadlineOver | UnsentKind::NoPlace(_) => {
+            "too much was asked at once, or a node hangs: ask for less"
+        }
         UnsentKind::Tls(problem) => tls_advice(problem),
+        _ if !unsent.others.is_empty() => {
+            "only the user can mend this: is one of these hosts up, and are PVE_HOST and PVE_PORT right? `mcp-proxmox check` shows each"
+        }
         _ => {
             "only the user can mend this: is the host up, and are PVE_HOST and PVE_PORT right? `mcp-proxmox check` shows it step by step"
         }
@@ -250,7 +257,7 @@ mod tests {
     }
 
     fn unsent(kind: UnsentKind) -> Error {
-        Error::Unsent(Unsent { host: "pve.lan:8006".to_owned(), kind })
+        Error::Unsent(Unsent { host: "pve.lan:8006".to_owned(), kind, others: Vec::new() })
     }
 
     fn every_kind() -> Vec<Error> {
@@ -260,6 +267,7 @@ mod tests {
             method,
             path: "/version".to_owned(),
             why: LostWhy::TimedOut(Duration::from_secs(35)),
+            others: Vec::new(),
         };
         vec![
             refusal(401, "No ticket"),

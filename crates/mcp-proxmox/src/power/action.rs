@@ -106,6 +106,11 @@ impl Action {
         }
     }
 
+    /// Whether whoever uses the guest has to do without it, at least for a while.
+    pub(super) fn interrupts(self) -> bool {
+        !matches!(self, Self::Start | Self::Resume)
+    }
+
     /// Whether a start is part of it, which takes a quorum.
     pub(super) fn starts(self, state: &State) -> bool {
         matches!(self, Self::Start) || (self == Self::Resume && *state == State::Hibernated)

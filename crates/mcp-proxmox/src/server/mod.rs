@@ -5,6 +5,7 @@
 
 mod asking;
 mod guard;
+mod lines;
 mod stdio;
 
 use std::{
@@ -32,7 +33,7 @@ use crate::{
     answer::Answer,
     call::{Call, Limits, Progress},
     catalog::{Catalog, NotOffered, Offered},
-    config::{GuestSet, Output},
+    config::Output,
     failure::Failure,
     instructions,
     policy::Policy,
@@ -60,7 +61,7 @@ pub struct Server {
 impl Server {
     /// A server that offers `catalog` on the cluster behind `access`.
     pub fn new(access: Access, catalog: Catalog, output: Output, zone: jiff::tz::TimeZone) -> Self {
-        let limits = Limits { tier: access.level(), offered: catalog.names(), ..Limits::default() };
+        let limits = Limits { tier: access.level(), offered: catalog.names() };
         Self {
             access,
             catalog,
@@ -77,14 +78,6 @@ impl Server {
     #[must_use]
     pub fn under(self, policy: Arc<Policy>) -> Self {
         Self { policy, ..self }
-    }
-
-    /// The same server, whose write tools act within these sets of guests.
-    #[must_use]
-    pub fn within(mut self, allow: Option<GuestSet>, protect: GuestSet) -> Self {
-        let limits = Limits { allow, protect, ..Limits::clone(&self.limits) };
-        self.limits = limits.into();
-        self
     }
 
     /// Serves one client on standard input and output, until it leaves.

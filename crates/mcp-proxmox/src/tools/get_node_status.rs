@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::list_nodes::short_version;
 use crate::{
-    answer::{Bytes, Duration, Percent, Share, clean::label},
+    answer::{Bytes, Duration, Percent, Pressure, Share, clean::label},
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
@@ -90,16 +90,6 @@ pub struct Output {
     not_available: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Pressure {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    io: Option<f64>,
 }
 
 impl Tool for GetNodeStatus {

@@ -12,13 +12,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    answer::{Bytes, Duration, Number, Percent, Share, clean::label},
+    answer::{Bytes, Duration, Number, Percent, Pressure, Share, clean::label},
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
     lookup::{
         self,
-        guest::{Found, find, given_name, real_name},
+        guest::{Found, find, given_name, real_name, tags},
     },
     tier::Reads,
 };
@@ -98,16 +98,6 @@ struct Traffic {
 struct DiskIo {
     read: Bytes,
     written: Bytes,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Pressure {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    io: Option<f64>,
 }
 
 impl Tool for GetVmStatus {
@@ -295,12 +285,6 @@ fn cached(found: Found, why: &Failure) -> Output {
 impl Output {
     fn of(found: &Found) -> Self {
         let Found { guest, listed, note } = found;
-        let tags = listed
-            .tags
-            .as_deref()
-            .unwrap_or_default()
-            .split([';', ',', ' '])
-            .filter(|tag| !tag.is_empty());
         Self {
             vmid: guest.vmid.get(),
             name: real_name(listed).map(label),
@@ -325,7 +309,7 @@ impl Output {
             agent_enabled: None,
             running_tasks: Vec::new(),
             pool: listed.pool.as_deref().map(label),
-            tags: tags.map(label).collect(),
+            tags: tags(listed.tags.as_deref()).map(label).collect(),
             notes: note.iter().cloned().collect(),
         }
     }

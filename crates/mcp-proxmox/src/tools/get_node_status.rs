@@ -215,7 +215,7 @@ fn boot_mode(info: &BootInfo) -> Option<String> {
 
 /// Whether a service is there, is meant to run, and does not. One that was never installed or enabled is
 /// no finding.
-fn is_down(service: &Service) -> bool {
+pub(super) fn is_down(service: &Service) -> bool {
     let is_meant_to_run =
         matches!(service.unit_state.as_deref(), Some("enabled" | "static" | "generated"));
     is_meant_to_run && service.active_state.as_deref().is_some_and(|state| state != "active")

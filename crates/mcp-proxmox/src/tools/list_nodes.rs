@@ -22,6 +22,8 @@ use crate::{
 const ASKED: usize = 8;
 /// How long a node may take to say its version and load, in seconds.
 const SECONDS: u64 = 8;
+/// How long all nodes may take, in seconds.
+const ALL_SECONDS: u64 = 30;
 /// How many nodes are asked at once.
 const AT_ONCE: usize = 4;
 
@@ -136,17 +138,16 @@ fn is_online(node: &Listed) -> bool {
 /// What one node said of itself.
 struct Live {
     node: NodeName,
-    status: Result<node::Status, Failure>,
+    status: Result<node::Status, String>,
 }
 
 async fn ask(pve: &Reader, call: &Call, nodes: Vec<NodeName>) -> Vec<Live> {
-    let pve = pve.until(call.part(SECONDS));
+    let pve = pve.until(call.part(ALL_SECONDS));
     let pve = &pve;
     let answers = stream::iter(nodes).map(|node| async move {
-        let status = pve
-            .get(node::status(&node))
-            .await
-            .map_err(|error| Failure::of_part("ask the node", &error));
+        // Each node's time begins when it is asked.
+        let part = pve.until(call.part(SECONDS));
+        let status = part.get(node::status(&node)).await.map_err(|error| Failure::reason(&error));
         Live { node, status }
     });
     answers.buffer_unordered(AT_ONCE).collect().await
@@ -190,10 +191,10 @@ pub(super) fn short_version(text: &str) -> String {
 fn why_not(live: &[Live]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for answer in live {
-        let Err(failure) = &answer.status else { continue };
-        match reasons.iter_mut().find(|(reason, _)| *reason == failure.what()) {
+        let Err(why) = &answer.status else { continue };
+        match reasons.iter_mut().find(|(reason, _)| *reason == why.as_str()) {
             Some((_, nodes)) => nodes.push(answer.node.as_str()),
-            None => reasons.push((failure.what(), vec![answer.node.as_str()])),
+            None => reasons.push((why, vec![answer.node.as_str()])),
         }
     }
     let told = reasons

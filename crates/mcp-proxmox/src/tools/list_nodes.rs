@@ -48,6 +48,9 @@ pub struct Output {
     /// Whether enough nodes are there to decide; absent where it is unknown or does not apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     quorate: Option<bool>,
+    /// Where a node is not online.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    votes: Option<String>,
     total: usize,
     online: usize,
     nodes: Table,
@@ -58,7 +61,7 @@ pub struct Output {
 impl Tool for ListNodes {
     const NAME: &'static str = "list_nodes";
     const TITLE: &'static str = "List nodes";
-    const DESCRIPTION: &'static str = "List the nodes (hosts) of the cluster with state, CPU, memory, root disk, uptime, version and load, \
+    const DESCRIPTION: &'static str = "List the nodes (hosts) of the cluster with state, CPU (mean of 10 s), memory, root disk, uptime, version and load, \
         and whether the cluster has quorum. For one node in depth use get_node_status.";
     const TOOLSET: Toolset = Toolset::Nodes;
 
@@ -119,16 +122,34 @@ impl Tool for ListNodes {
             );
         }
         let status = status.unwrap_or_default();
+        let votes = match &status.cluster {
+            // With all nodes there, there are all votes.
+            Some(_) if n_online < nodes.len() => votes(&pve, call, &nodes).await,
+            _ => None,
+        };
         notes.extend(standing(&status, nodes.len()));
         Ok(Output {
             quorate: status.cluster.as_ref().and_then(|cluster| cluster.quorate),
             cluster: status.cluster.and_then(|cluster| cluster.name).map(|name| label(&name)),
+            votes,
             total: nodes.len(),
             online: n_online,
             nodes: table,
             notes,
         })
     }
+}
+
+/// How many votes are there, of how many, and how many it takes. A QDevice's are not known.
+async fn votes(pve: &Reader, call: &Call, nodes: &[Listed]) -> Option<String> {
+    let members = pve.until(call.part(SECONDS)).get(cluster::config_nodes()).await.ok()?;
+    let is_here = |name: &Option<NodeName>| {
+        name.is_some() && nodes.iter().any(|node| node.node == *name && is_online(node))
+    };
+    let here = members.iter().filter(|member| is_here(&member.node));
+    let here: u64 = here.filter_map(|member| member.quorum_votes).sum();
+    let all: u64 = members.iter().filter_map(|member| member.quorum_votes).sum();
+    (all > 0).then(|| format!("{here} of {all}, {} needed; without a QDevice's", all / 2 + 1))
 }
 
 fn is_online(node: &Listed) -> bool {

@@ -397,3 +397,21 @@ async fn text_from_outside_cannot_speak_for_the_server() {
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
     assert!(findings(&answer).iter().all(|row| row["evidence"].as_str().unwrap().len() < 1000));
 }
+
+#[tokio::test]
+async fn tasks_and_logs_come_from_the_nodes_that_answer_however_many_hang() {
+    let sim = Sim::start(Cluster::generated(8, 40, 3)).await.unwrap();
+    for nth in 1..=5 {
+        sim.answer(Rule::under(&format!("/nodes/pve{nth:02}/")).hang());
+    }
+    let timeout = Duration::from_millis(600);
+    let list = ("list_tasks", json!({ "type": "backup" }));
+    let answer = structured(&call_as(&sim, GENERATED, timeout, list).await);
+    let missing = answer["not_available"].as_array().unwrap();
+    assert_eq!(missing.len(), 5, "{missing:?}");
+    assert!(!rows(&answer["tasks"]).is_empty(), "those of the others are there");
+    let search = ("search_logs", json!({ "pattern": "x", "sources": ["tasks"] }));
+    let answer = structured(&call_as(&sim, GENERATED, timeout, search).await);
+    let missing = answer["not_available"].as_array().unwrap();
+    assert_eq!(missing.len(), 5, "{missing:?}");
+}

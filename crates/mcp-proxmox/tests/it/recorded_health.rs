@@ -41,7 +41,7 @@ async fn with_one_node_off_that_node_its_guest_and_the_dead_nas_are_told() {
         let (answer, found, missed) = health(RecordedState::Normal, token).await;
         assert!(
             found.contains(
-                "critical 1 node is offline: pve2 [1 guest is on them in an unknown state: 110]"
+                "critical 1 node is offline: pve2 [1 guest is in an unknown state there: 110]"
             ),
             "{token}: {found}"
         );
@@ -81,7 +81,7 @@ async fn with_one_node_off_that_node_its_guest_and_the_dead_nas_are_told() {
 async fn with_both_nodes_up_no_node_is_missed() {
     let (answer, found, _) = health(RecordedState::Remote, ROOT).await;
     assert!(!found.contains("offline") && !found.contains("quorum"), "{found}");
-    assert!(answer["checked"].as_str().unwrap().contains("quorum; 2 nodes"));
+    assert!(answer["checked"].as_str().unwrap().contains("quorum (3 of 3 votes); 2 nodes"));
 }
 
 #[tokio::test]

@@ -32,8 +32,8 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
         );
         let evidence = listed(odd.iter().map(|(ahead, name)| {
             let (by, which) =
-                ((ahead - median).abs(), if *ahead > median { "ahead" } else { "behind" });
-            format!("{name} is {by} s {which} of most nodes")
+                ((ahead - median).abs(), if *ahead > median { "ahead of" } else { "behind" });
+            format!("{name} is {by} s {which} most nodes")
         }));
         let next = odd.first().map(|(_, name)| format!("get_system_log node={name} unit=chrony"));
         report.found(Severity::Warning, what, evidence, next.unwrap_or_default());

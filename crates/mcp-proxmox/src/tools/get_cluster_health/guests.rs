@@ -55,7 +55,9 @@ fn at_boot(facts: &Facts, guests: &[Listed], report: &mut Report) {
                 Ok(true) => down.extend(guests.iter().find(|guest| guest.vmid == Some(*vmid))),
                 Ok(false) => {}
                 Err(reason) => {
-                    report.missed_on(&node.name, "start at boot of stopped guests", reason)
+                    // The path of each guest is another one.
+                    let reason = reason.replace(&format!("/{vmid}"), "/VMID");
+                    report.missed_on(&node.name, "start at boot of stopped guests", &reason);
                 }
             }
         }

@@ -56,14 +56,14 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
 
 /// What is on nodes that are off.
 fn on_them(facts: &Facts, nodes: &[&str]) -> String {
-    let Ok(guests) = &facts.guests else { return "the cluster does not see them".to_owned() };
+    let Ok(guests) = &facts.guests else { return "the cluster does not see it".to_owned() };
     let on = guests
         .iter()
         .filter(|guest| guest.node.as_ref().is_some_and(|node| nodes.contains(&node.as_str())));
     let vmids = on.filter_map(|guest| guest.vmid).collect::<Vec<_>>();
     match vmids.len() {
-        0 => "the cluster does not see them; no guest that this token sees is on them".to_owned(),
-        n => format!("{} on them in an unknown state: {}", are(n, "guest"), listed(vmids)),
+        0 => "the cluster does not see it; no guest that this token sees is there".to_owned(),
+        n => format!("{} in an unknown state there: {}", are(n, "guest"), listed(vmids)),
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
             [(
                 Severity::Critical,
                 "2 nodes are offline: a, c",
-                "2 guests are on them in an unknown state: 100, 102"
+                "2 guests are in an unknown state there: 100, 102"
             )]
         );
     }

@@ -33,7 +33,10 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
     };
     match cluster.quorate {
         Some(true) => {
-            report.checked("quorum");
+            report.checked(match votes {
+                Some((here, all)) if all > 0 => format!("quorum ({here} of {all} votes)"),
+                _ => "quorum".to_owned(),
+            });
             // A cluster that is whole has the spare votes that its owner gave it.
             if let Some((here, all)) = votes
                 && here < all
@@ -98,7 +101,7 @@ mod tests {
         assert!(tight.findings()[0].1.contains("if one more goes"), "{tight:?}");
         let whole = report(&facts(Some(true), &[("a", 1), ("b", 1)]));
         assert!(whole.findings().is_empty());
-        assert_eq!(whole.was_checked(), "quorum");
+        assert_eq!(whole.was_checked(), "quorum (2 of 2 votes)");
     }
 
     #[test]

@@ -158,7 +158,10 @@ pub(super) async fn ask_all(pve: &Reader, call: &Call, plans: Vec<Plan>) -> Vec<
         }
         ask_one(pve, call, plan).await
     });
-    answers.buffered(AT_ONCE).collect().await
+    // In no order, or one node that hangs would keep all the later ones waiting.
+    let mut nodes: Vec<NodeFacts> = answers.buffer_unordered(AT_ONCE).collect().await;
+    nodes.sort_by(|a, b| a.name.cmp(&b.name));
+    nodes
 }
 
 async fn ask_one(pve: &Reader, call: &Call, plan: Plan) -> NodeFacts {

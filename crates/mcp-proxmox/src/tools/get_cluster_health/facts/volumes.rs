@@ -103,8 +103,12 @@ pub(super) fn wanted(facts: &Facts) -> Wanted {
         // What is only on a node that is off cannot be read there.
         let unreached = storage.places.iter().filter(|place| place.state != State::Available);
         for place in unreached.filter(|_| !storage.is_shared) {
-            let reason = format!("it is {} there", place.state);
-            wanted.left.push(leave(Some(place.node.clone()), &reason));
+            let reason = match place.state {
+                State::NodeOffline => "the node is offline",
+                State::Unavailable => "the node does not reach it",
+                State::Unknown | State::Available => "the node sends no figures",
+            };
+            wanted.left.push(leave(Some(place.node.clone()), reason));
         }
     }
     let shared = storages.all.iter().filter(|storage| storage.is_shared && is_thin(storage));

@@ -22,6 +22,7 @@ use crate::{
 
 /// Every tool. The order is the order in which clients see them: from the overview to the detail.
 pub const ALL: &[Entry] = &[
+    entry::<tools::get_cluster_health::GetClusterHealth>(),
     entry::<tools::list_vms::ListVms>(),
     entry::<tools::get_vm_status::GetVmStatus>(),
     entry::<tools::get_vm_details::GetVmDetails>(),

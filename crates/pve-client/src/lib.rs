@@ -29,6 +29,8 @@
 //! **Invariant:** the token's secret appears in no `Debug`, no `Display`, no error and no trace.
 
 pub mod access;
+pub mod backup;
+pub mod ceph;
 pub mod cluster;
 pub mod cluster_log;
 pub mod console;
@@ -39,6 +41,7 @@ pub mod journal;
 pub mod lifecycle;
 pub mod network;
 pub mod node;
+pub mod replication;
 pub mod rrd;
 pub mod storage;
 pub mod task;

@@ -1,6 +1,6 @@
 //! Failures of requests to PVE, in words that name the next step.
 
-use pve_client::{Error, Method, Refusal, RefusalKind, TlsProblem, Unsent, UnsentKind};
+use pve_client::{Error, LostWhy, Method, Refusal, RefusalKind, TlsProblem, Unsent, UnsentKind};
 
 use super::Failure;
 use crate::answer::clean::{label, paragraph, sentence};
@@ -15,6 +15,15 @@ impl Failure {
         }
     }
 
+    /// Why a request for a part of an answer failed, without what was asked: short, and the same for all
+    /// nodes that do not answer, so that it can be told once.
+    pub fn reason(error: &Error) -> String {
+        if is_silence(error) {
+            return SILENT.to_owned();
+        }
+        Self::of_part("ask", error).reason_of("ask").to_owned()
+    }
+
     /// The failure of a part of an answer, other parts of which PVE gave to the same token.
     pub fn of_part(asked: &str, error: &Error) -> Self {
         let failure = Self::from_pve(asked, error);
@@ -25,6 +34,20 @@ impl Failure {
             )),
             _ => failure,
         }
+    }
+}
+
+/// What is said of whoever does not answer, whatever the number of seconds was.
+pub const SILENT: &str = "no answer in time";
+
+/// Whether the time was over before an answer came.
+pub fn is_silence(error: &Error) -> bool {
+    match error {
+        Error::Lost { why: LostWhy::TimedOut(_), .. } => true,
+        Error::Unsent(unsent) => {
+            matches!(unsent.kind, UnsentKind::DeadlineOver | UnsentKind::ConnectTimedOut(_))
+        }
+        _ => false,
     }
 }
 
@@ -240,7 +263,7 @@ fn forbidden_advice(path: Option<&str>, privileges: &[String]) -> String {
 mod tests {
     use std::{collections::BTreeMap, time::Duration};
 
-    use pve_client::{Fingerprint, LostWhy};
+    use pve_client::Fingerprint;
 
     use super::*;
 
@@ -315,6 +338,23 @@ mod tests {
                 assert!(!told.contains(type_name), "{told}");
             }
         }
+    }
+
+    #[test]
+    fn a_reason_is_short_and_names_no_node_where_it_is_only_silence() {
+        let lost = Error::Lost {
+            host: "pve.lan:8006".to_owned(),
+            method: Method::Get,
+            path: "/nodes/pve7/status".to_owned(),
+            why: LostWhy::TimedOut(Duration::from_secs(6)),
+        };
+        assert_eq!(Failure::reason(&lost), SILENT);
+        assert_eq!(Failure::reason(&unsent(UnsentKind::DeadlineOver)), SILENT);
+        let refused = refusal(403, "Permission check failed (/vms/100, VM.Audit)");
+        assert_eq!(
+            Failure::reason(&refused),
+            "the API token lacks the privilege VM.Audit on /vms/100 (403)"
+        );
     }
 
     #[test]

@@ -95,7 +95,7 @@ pub struct Output {
 impl Tool for GetNodeStatus {
     const NAME: &'static str = "get_node_status";
     const TITLE: &'static str = "Node status";
-    const DESCRIPTION: &'static str = "One node (host) in depth: CPU, load, memory, swap, root disk, pressure, uptime, kernel, PVE version, \
+    const DESCRIPTION: &'static str = "One node (host) in depth: CPU (mean of 10 s), load, memory, swap, root disk, pressure, uptime, kernel, PVE version, \
         services not running, pending updates, certificates near expiry, subscription. For all nodes use list_nodes.";
     const TOOLSET: Toolset = Toolset::Nodes;
 
@@ -205,7 +205,7 @@ fn boot_mode(info: &BootInfo) -> Option<String> {
 
 /// Whether a service is there, is meant to run, and does not. One that was never installed or enabled is
 /// no finding.
-fn is_down(service: &Service) -> bool {
+pub(super) fn is_down(service: &Service) -> bool {
     let is_meant_to_run =
         matches!(service.unit_state.as_deref(), Some("enabled" | "static" | "generated"));
     is_meant_to_run && service.active_state.as_deref().is_some_and(|state| state != "active")

@@ -3,6 +3,7 @@
 
 mod console;
 pub mod get_access;
+pub mod get_cluster_health;
 pub mod get_metrics;
 pub mod get_metrics_chart;
 pub mod get_network_stats;

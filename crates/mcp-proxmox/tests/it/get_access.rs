@@ -135,9 +135,9 @@ async fn check_says_the_privileges_path_by_path_and_the_command_that_mends_them(
     for line in [
         "            /storage: Datastore.Audit\n",
         "            /vms/100: PVEAuditor (Datastore.Audit, ",
-        "sees        only /vms/100 of VMs and containers: list_vms, get_vm_status, ",
+        "sees        only /vms/100 of VMs and containers: get_cluster_health, list_vms, ",
         "will show less than everything; needs VM.Audit on /vms\n",
-        "sees        nothing of nodes, quorum and the tasks of others: list_nodes, ",
+        "sees        nothing of nodes, quorum and the tasks of others: get_cluster_health, list_nodes, ",
         "sees        all of storages\n",
         "      pveum acl modify / --users 'svc@pve' --tokens 'svc@pve!tool' --roles PVEAuditor\n",
     ] {

@@ -4,7 +4,9 @@
 //! that asked for it, within ten seconds. Whatever a client sends is bounded, and frames that
 //! pveproxy would not take end the connection.
 
+mod display;
 mod font;
+mod program;
 mod relay;
 #[cfg(any(test, feature = "recordings"))]
 pub(crate) mod replay;
@@ -27,13 +29,14 @@ use crate::{
     date,
     shared::{Shared, World, lock},
 };
+pub(crate) use display::Running;
 use socket::Socket;
 
 /// How long a ticket waits for its connection.
 const TICKET: Duration = Duration::from_secs(10);
 
 /// Which of a guest's consoles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum What {
     Terminal,
     Screen,
@@ -57,6 +60,7 @@ pub(crate) struct Ticket {
 #[derive(Debug)]
 pub(crate) enum Session {
     Terminal {
+        vmid: u32,
         terminal: Terminal,
         login: String,
         /// Whether a token is let in, which is so since about PVE 9.1.
@@ -64,6 +68,7 @@ pub(crate) enum Session {
         greeting: Option<&'static str>,
     },
     Screen {
+        vmid: u32,
         screen: Screen,
         password: String,
         name: String,
@@ -124,10 +129,16 @@ impl World {
         };
         let nth = self.tickets.iter().position(fits)?;
         let Ticket { vmid, text, password, token, upid, what, .. } = self.tickets.remove(nth);
+        let guest = self.cluster.guest_mut(vmid)?;
+        let terminal = guest.terminal.clone();
+        if what == What::Terminal {
+            guest.terminal.is_booting = false;
+        }
         let guest = self.cluster.guest(vmid)?;
         let session = match what {
             What::Terminal => Session::Terminal {
-                terminal: guest.terminal.clone(),
+                vmid,
+                terminal,
                 login: format!("{token}:{text}\n"),
                 lets_tokens_in: self.cluster.version.at_least(9, 1),
                 greeting: (guest.kind == Kind::Qemu)
@@ -167,7 +178,7 @@ fn screen_of(guest: &Guest, password: String) -> Session {
         (None, Kind::Qemu) => "QEMU".to_owned(),
     };
     let is_vncterm = guest.kind == Kind::Lxc;
-    Session::Screen { screen: guest.screen.clone(), password, name, is_vncterm }
+    Session::Screen { vmid: guest.vmid, screen: guest.screen.clone(), password, name, is_vncterm }
 }
 
 /// The head of the answer that turns a connection into a WebSocket, and what it then shows. `None`
@@ -207,16 +218,19 @@ pub(crate) async fn serve<S>(
 {
     let mut socket = Socket::new(stream, first);
     match session {
-        Session::Terminal { terminal, login, lets_tokens_in, greeting } => {
+        Session::Terminal { vmid, terminal, login, lets_tokens_in, greeting } => {
             let login = lets_tokens_in.then_some(login);
-            let typed = &shared.typed;
+            let terminal = terminal::Served { shared, vmid, terminal: &terminal };
             // However it ended, it has ended.
-            let _ = terminal::serve(&mut socket, &terminal, login, greeting, typed).await;
+            let _ = terminal.serve(&mut socket, login, greeting).await;
         }
-        Session::Screen { screen, password, name, is_vncterm } => {
+        Session::Screen { vmid, screen, password, name, is_vncterm } => {
             let _ = match screen.relay {
                 Some((address, _)) => relay::serve(&mut socket, address, false).await,
-                None => screen::serve(&mut socket, screen, &password, &name, is_vncterm).await,
+                None => {
+                    let display = display::Display { shared, vmid, ends: screen.ends_after_keys };
+                    screen::serve(&mut socket, screen, &password, &name, is_vncterm, display).await
+                }
             };
         }
         #[cfg(any(test, feature = "recordings"))]

@@ -105,6 +105,9 @@ impl Sim {
             connections: Gauge::default(),
             handshakes: AtomicUsize::new(0),
             typed: Mutex::default(),
+            pressed: Mutex::default(),
+            programs: Mutex::default(),
+            drawn: tokio::sync::Notify::new(),
             #[cfg(any(test, feature = "recordings"))]
             recordings: None,
         };
@@ -171,6 +174,11 @@ impl Sim {
     pub fn terminal_messages(&self) -> Vec<String> {
         let messages = lock(&self.shared.typed);
         messages.iter().map(|message| String::from_utf8_lossy(message).into_owned()).collect()
+    }
+
+    /// Keys that clients pressed (`true`) and let go on screens, by X11's numbers.
+    pub fn pressed_keys(&self) -> Vec<(u32, bool)> {
+        lock(&self.shared.pressed).clone()
     }
 
     /// The most requests that were being answered at once.

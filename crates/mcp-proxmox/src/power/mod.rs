@@ -23,6 +23,7 @@ mod input;
 mod look;
 mod outcome;
 mod state;
+mod watch;
 
 use pve_client::Operator;
 use serde_json::{Map, Value, json};
@@ -40,6 +41,7 @@ pub use self::{
     action::Action,
     input::{Plain, Suspend, Waiting},
     outcome::Outcome,
+    watch::{Booted, Watching},
 };
 
 /// What is kept of a call's time for reading the guest and answering, when everything else was slow.

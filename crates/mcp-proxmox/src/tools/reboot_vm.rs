@@ -22,10 +22,10 @@ impl Tool for RebootVm {
     const IDEMPOTENT: bool = false;
 
     type Effect = SoftChange;
-    type Input = power::Waiting;
-    type Output = power::Outcome;
+    type Input = power::Watching<power::Waiting>;
+    type Output = power::Booted;
 
     async fn run(pve: Operator, call: &Call, input: Self::Input) -> Result<Self::Output, Failure> {
-        power::carry_out(pve, call, input.order(Self::NAME, Action::Reboot)).await
+        input.carry_out(pve, call, |rest| rest.order(Self::NAME, Action::Reboot)).await
     }
 }

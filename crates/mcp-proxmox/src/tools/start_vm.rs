@@ -21,10 +21,10 @@ impl Tool for StartVm {
     const TOOLSET: Toolset = Toolset::Power;
 
     type Effect = SoftChange;
-    type Input = power::Plain;
-    type Output = power::Outcome;
+    type Input = power::Watching<power::Plain>;
+    type Output = power::Booted;
 
     async fn run(pve: Operator, call: &Call, input: Self::Input) -> Result<Self::Output, Failure> {
-        power::carry_out(pve, call, input.order(Self::NAME, Action::Start)).await
+        input.carry_out(pve, call, |rest| rest.order(Self::NAME, Action::Start)).await
     }
 }

@@ -17,7 +17,7 @@ const TOOL: &str = "get_vm_screenshot";
 const OPERATOR: &str = "ops@pve!rw";
 
 /// A picture that was decoded.
-struct Seen {
+pub struct Seen {
     width: u32,
     height: u32,
     rgb: Vec<u8>,
@@ -25,7 +25,7 @@ struct Seen {
     text: String,
 }
 
-fn seen(result: &CallToolResult) -> Seen {
+pub fn seen(result: &CallToolResult) -> Seen {
     assert_ne!(result.is_error, Some(true), "{}", text(result));
     assert!(result.structured_content.is_none());
     let image = result.content.iter().find_map(|block| block.as_image()).expect("a picture");
@@ -43,7 +43,7 @@ fn seen(result: &CallToolResult) -> Seen {
 
 impl Seen {
     /// The share of pixels that are not of the most frequent colour, black.
-    fn lit(&self) -> usize {
+    pub fn lit(&self) -> usize {
         self.rgb.chunks(3).filter(|pixel| *pixel != [0, 0, 0]).count()
     }
 }

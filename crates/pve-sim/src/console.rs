@@ -1,7 +1,7 @@
 //! Consoles: the tickets that lead to them, and what is behind a ticket.
 //!
 //! **Invariants:** a ticket opens one connection, on the port that it was given for, for the token
-//! that asked for it, within ten seconds. Whatever a client sends is bounded, and frames that
+//! that asked for it, within ten seconds; the task behind one that nobody used ends by itself. Whatever a client sends is bounded, and frames that
 //! pveproxy would not take end the connection.
 
 mod display;
@@ -16,7 +16,7 @@ mod terminal;
 
 use std::{
     hash::{BuildHasher as _, Hasher as _, RandomState},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -32,8 +32,8 @@ use crate::{
 pub(crate) use display::Running;
 use socket::Socket;
 
-/// How long a ticket waits for its connection.
-const TICKET: Duration = Duration::from_secs(10);
+/// How the task of a console ends to which nobody connected (read).
+const NOBODY: &str = "connection timed out";
 
 /// Which of a guest's consoles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,7 +53,8 @@ pub(crate) struct Ticket {
     pub(crate) token: String,
     pub(crate) upid: String,
     what: What,
-    made: Instant,
+    serial: String,
+    ends: Instant,
 }
 
 /// A connection that was let in, with what it shows.
@@ -65,7 +66,7 @@ pub(crate) enum Session {
         login: String,
         /// Whether a token is let in, which is so since about PVE 9.1.
         lets_tokens_in: bool,
-        greeting: Option<&'static str>,
+        greeting: Option<String>,
     },
     Screen {
         vmid: u32,
@@ -86,7 +87,7 @@ impl World {
         node: &str,
         vmid: u32,
         what: What,
-        token: &str,
+        (token, serial): (&str, &str),
         fails: Option<String>,
     ) -> Ticket {
         let upid = match fails.clone() {
@@ -105,13 +106,24 @@ impl World {
             _ => (signed.clone(), signed),
         };
         let token = token.to_owned();
-        let made = Instant::now();
-        let ticket = Ticket { vmid, port, text, password, token, upid, what, made };
+        let ends = Instant::now() + self.ticket_life;
+        let serial = serial.to_owned();
+        let ticket = Ticket { vmid, port, text, password, token, upid, what, serial, ends };
         if fails.is_none() {
-            self.tickets.retain(|ticket| ticket.made.elapsed() < TICKET);
             self.tickets.push(ticket.clone());
         }
         ticket
+    }
+
+    /// Ends the tasks of consoles to which nobody connected in time.
+    pub(crate) fn expire_tickets(&mut self) {
+        let now = Instant::now();
+        let tickets = std::mem::take(&mut self.tickets);
+        let (over, open): (Vec<_>, Vec<_>) = tickets.into_iter().partition(|one| one.ends <= now);
+        self.tickets = open;
+        for ticket in over {
+            self.end_console_task(&ticket.upid, Err(NOBODY));
+        }
     }
 
     /// Whether this is a ticket of this guest, used or not.
@@ -124,11 +136,11 @@ impl World {
 
     /// Takes the ticket for this port away, and says what it opens.
     fn take(&mut self, port: u16, ticket: &str) -> Option<(Session, String)> {
-        let fits = |given: &Ticket| {
-            given.port == port && given.text == ticket && given.made.elapsed() < TICKET
-        };
+        self.expire_tickets();
+        let fits = |given: &Ticket| given.port == port && given.text == ticket;
         let nth = self.tickets.iter().position(fits)?;
-        let Ticket { vmid, text, password, token, upid, what, .. } = self.tickets.remove(nth);
+        let Ticket { vmid, text, password, token, upid, what, serial, .. } =
+            self.tickets.remove(nth);
         let guest = self.cluster.guest_mut(vmid)?;
         let terminal = guest.terminal.clone();
         if what == What::Terminal {
@@ -142,7 +154,7 @@ impl World {
                 login: format!("{token}:{text}\n"),
                 lets_tokens_in: self.cluster.version.at_least(9, 1),
                 greeting: (guest.kind == Kind::Qemu)
-                    .then_some("starting serial terminal on interface serial0\r\n"),
+                    .then(|| format!("starting serial terminal on interface {serial}\r\n")),
             },
             What::Screen => screen_of(guest, password),
         };
@@ -161,12 +173,16 @@ impl World {
         upid
     }
 
-    fn end_console_task(&mut self, upid: &str) {
+    fn end_console_task(&mut self, upid: &str, outcome: Result<(), &str>) {
         let task = self.cluster.tasks.iter_mut().find(|task| task.upid() == upid);
         if let Some(task) = task {
             task.endtime = Some(date::unix_now());
-            "OK".clone_into(&mut task.status);
-            task.log.push("TASK OK".to_owned());
+            outcome.err().unwrap_or("OK").clone_into(&mut task.status);
+            let line = match outcome {
+                Ok(()) => "TASK OK".to_owned(),
+                Err(text) => format!("TASK ERROR: {text}"),
+            };
+            task.log.push(line);
         }
     }
 }
@@ -239,7 +255,7 @@ pub(crate) async fn serve<S>(
         }
     }
     socket.end().await;
-    lock(&shared.world).end_console_task(upid);
+    lock(&shared.world).end_console_task(upid, Ok(()));
 }
 
 /// Characters as they are in tickets and passwords, of which some have to be encoded in a query.

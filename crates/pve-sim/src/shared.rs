@@ -66,6 +66,8 @@ pub(crate) struct World {
     pub(crate) last_pid: u32,
     /// Consoles that wait for their connection.
     pub(crate) tickets: Vec<console::Ticket>,
+    /// How long they wait.
+    pub(crate) ticket_life: Duration,
 }
 
 /// Counts what is there now, and what was there at once at most.

@@ -93,6 +93,7 @@ impl Sim {
             lists: HashMap::new(),
             last_pid: 0x1A00,
             tickets: Vec::new(),
+            ticket_life: options.ticket_life,
         };
         let shared = Shared {
             port: listener.local_addr()?.port(),

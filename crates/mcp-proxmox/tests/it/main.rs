@@ -15,6 +15,7 @@ mod bad_tools;
 mod cases;
 mod catalog;
 mod command_line;
+mod console_wire;
 mod get_access;
 mod get_metrics;
 mod get_metrics_chart;

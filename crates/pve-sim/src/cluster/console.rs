@@ -63,6 +63,27 @@ pub enum TerminalFault {
     EndsAfter(usize),
 }
 
+/// What can go wrong with a screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScreenFault {
+    /// It says that it has too many viewers.
+    Full,
+    /// No picture ever comes.
+    Mute,
+    /// The connection ends in the middle of a picture.
+    CutInPicture,
+    /// Bytes that are no message come instead of a picture.
+    Garbage,
+    /// A part comes that lies outside of the screen.
+    Outside,
+    /// It says that it is larger now than any screen is.
+    Grows,
+    /// Pictures without any part come for ever.
+    Empty,
+    /// A text is announced that would fill all memory.
+    Clipboard,
+}
+
 /// A graphical screen.
 #[derive(Debug, Clone)]
 pub struct Screen {
@@ -80,6 +101,8 @@ pub struct Screen {
     pub claims: Option<(u16, u16)>,
     /// Noise instead of a background, which packs as badly as a photograph.
     pub noise: bool,
+    /// What goes wrong with it, if anything.
+    pub fault: Option<ScreenFault>,
     /// The connection ends when so many keys were pressed.
     pub ends_after_keys: Option<usize>,
     /// A VNC server of a real QEMU that is behind it instead, and its password.
@@ -120,6 +143,7 @@ impl Default for Screen {
             moves: false,
             claims: None,
             noise: false,
+            fault: None,
             ends_after_keys: None,
             relay: None,
         }

@@ -11,7 +11,7 @@ use flate2::{Compress, Compression, FlushCompress};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{display::Display, font, socket::Socket};
-use crate::cluster::Screen;
+use crate::cluster::{Screen, ScreenFault};
 
 /// The size of one character on the screen.
 const CELL: (usize, usize) = (9, 16);
@@ -46,6 +46,9 @@ where
     socket.send(b"RFB 003.008\n").await?;
     if &socket.take(12).await?[..] != b"RFB 003.008\n" {
         return None;
+    }
+    if screen.fault == Some(ScreenFault::Full) {
+        return socket.send(b"\0\0\0\0\x10too many viewers").await;
     }
     socket.send(&[1, 2]).await?;
     if socket.take(1).await?.first() != Some(&2) {
@@ -119,7 +122,10 @@ where
                 }
                 painter.beats += u32::from(changes_only);
                 (painter.written, shown, waits) = (written, Some(version), false);
-                send(socket, &painter.update()).await?;
+                match painter.screen.fault {
+                    Some(fault) => broken(socket, fault, &painter.update()).await?,
+                    None => send(socket, &painter.update()).await?,
+                }
             }
             4 => {
                 let key = socket.take(7).await?;
@@ -140,6 +146,38 @@ where
 {
     for piece in update.chunks(100_000) {
         socket.send(piece).await?;
+    }
+    Some(())
+}
+
+/// What comes instead of a picture.
+async fn broken<S>(socket: &mut Socket<S>, fault: ScreenFault, update: &[u8]) -> Option<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    match fault {
+        ScreenFault::Full | ScreenFault::Mute => {}
+        ScreenFault::CutInPicture => {
+            let half = update.get(..update.len() / 2)?;
+            socket.send(half).await?;
+            socket.send_raw(&[0x82, 100, 7]).await?;
+            return None;
+        }
+        ScreenFault::Garbage => socket.send(&[0xa5; 64]).await?,
+        ScreenFault::Outside => {
+            socket.send(&[0, 0, 0, 1, 0xff, 0xff, 0, 0, 0, 9, 0, 9, 0, 0, 0, 0]).await?;
+        }
+        // The pseudo encoding -223 says that the screen has another size.
+        ScreenFault::Grows => {
+            let size = [0, 0, 0, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x21];
+            socket.send(&size).await?;
+        }
+        ScreenFault::Empty => loop {
+            socket.send(&[0, 0, 0, 0]).await?;
+        },
+        ScreenFault::Clipboard => {
+            socket.send(&[3, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]).await?;
+        }
     }
     Some(())
 }

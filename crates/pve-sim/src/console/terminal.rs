@@ -22,7 +22,7 @@ impl Served<'_> {
         self,
         socket: &mut Socket<S>,
         login: Option<String>,
-        greeting: Option<&str>,
+        greeting: Option<String>,
     ) -> Option<()>
     where
         S: AsyncRead + AsyncWrite + Unpin,

@@ -22,6 +22,7 @@ pub mod catalog;
 pub mod chart;
 pub mod cli;
 pub mod config;
+pub mod console;
 pub mod failure;
 pub mod history;
 pub mod instructions;

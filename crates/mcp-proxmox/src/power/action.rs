@@ -175,7 +175,7 @@ impl Action {
 }
 
 /// Whether this is another run than before: another process, or a clock that began anew.
-fn is_another_run(before: &Current, after: &Current) -> bool {
+pub(super) fn is_another_run(before: &Current, after: &Current) -> bool {
     let other_process =
         matches!((before.pid, after.pid), (Some(before), Some(after)) if before != after);
     let began_anew =

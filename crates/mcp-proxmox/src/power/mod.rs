@@ -25,6 +25,7 @@ mod order;
 mod outcome;
 mod state;
 mod tool;
+mod watch;
 
 use pve_client::Operator;
 use serde_json::{Map, Value, json};
@@ -41,7 +42,8 @@ use crate::{
 pub use self::{
     action::Action,
     outcome::Outcome,
-    tool::{Arguments, NoneOfItsOwn, Patience, PowerTool},
+    tool::{Arguments, NoneOfItsOwn, Own, Patience, PlainOwn, PowerTool},
+    watch::{Booted, Watching},
 };
 
 /// What is kept of a call's time for reading the guest and answering, when everything else was slow.

@@ -29,11 +29,28 @@ pub trait PowerTool: 'static {
     /// How hard it is for the guest.
     type Effect: Effect<Pve = Operator>;
     /// The arguments that it takes beside those of all tools of its kind: [`NoneOfItsOwn`], mostly.
-    type Own: DeserializeOwned + Serialize + JsonSchema + Send;
+    type Own: Own;
 
     /// What is done.
     fn action(own: &Self::Own) -> Action;
 }
+
+/// Arguments that only some tools take, and what comes of an order that was given with them.
+pub trait Own: DeserializeOwned + Serialize + JsonSchema + Send {
+    /// What is told in the end.
+    type Output: Serialize + JsonSchema + Send;
+
+    /// Does what is ordered.
+    fn carry_out(
+        self,
+        pve: Operator,
+        call: &Call,
+        order: Order,
+    ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
+}
+
+/// Arguments that say what is done, and change nothing of how it is carried out.
+pub trait PlainOwn: DeserializeOwned + Serialize + JsonSchema + Send {}
 
 /// The arguments of a tool of this kind.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -77,13 +94,17 @@ impl<T: PowerTool> Tool for T {
 
     type Effect = <T as PowerTool>::Effect;
     type Input = Arguments<T::Own>;
-    type Output = Outcome;
+    type Output = <T::Own as Own>::Output;
 
-    async fn run(pve: Operator, call: &Call, input: Self::Input) -> Result<Outcome, Failure> {
+    async fn run(
+        pve: Operator,
+        call: &Call,
+        input: Self::Input,
+    ) -> Result<Self::Output, Failure> {
         // As the caller wrote them, for the record.
         let arguments = serde_json::to_value(&input).unwrap_or_default();
         let action = T::action(&input.own);
-        let Arguments { vm, wait_seconds, dry_run, confirm, .. } = input;
+        let Arguments { vm, own, wait_seconds, dry_run, confirm } = input;
         let order = Order {
             tool: <T as PowerTool>::NAME,
             action,
@@ -93,9 +114,21 @@ impl<T: PowerTool> Tool for T {
             confirm,
             arguments,
         };
+        own.carry_out(pve, call, order).await
+    }
+}
+
+impl<T: PlainOwn> Own for T {
+    type Output = Outcome;
+
+    async fn carry_out(self, pve: Operator, call: &Call, order: Order) -> Result<Outcome, Failure> {
         carry_out(pve, call, order).await
     }
 }
+
+impl PlainOwn for NoneOfItsOwn {}
+
+impl PlainOwn for Patience {}
 
 fn forty() -> u32 {
     40

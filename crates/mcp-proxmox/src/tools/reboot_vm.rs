@@ -1,7 +1,7 @@
 //! `reboot_vm`: shuts a guest down and starts it again.
 
 use crate::{
-    power::{Action, Patience, PowerTool},
+    power::{Action, Patience, PowerTool, Watching},
     tier::SoftChange,
 };
 
@@ -16,9 +16,9 @@ impl PowerTool for RebootVm {
     const IDEMPOTENT: bool = false;
 
     type Effect = SoftChange;
-    type Own = Patience;
+    type Own = Watching<Patience>;
 
-    fn action(own: &Patience) -> Action {
-        Action::Reboot(own.timeout_seconds)
+    fn action(own: &Self::Own) -> Action {
+        Action::Reboot(own.rest.timeout_seconds)
     }
 }

@@ -1,7 +1,7 @@
 //! `start_vm`: starts a guest, or wakes it from hibernation.
 
 use crate::{
-    power::{Action, NoneOfItsOwn, PowerTool},
+    power::{Action, NoneOfItsOwn, PowerTool, Watching},
     tier::SoftChange,
 };
 
@@ -15,9 +15,9 @@ impl PowerTool for StartVm {
     const DESCRIPTION: &'static str = "Start a VM or container, or resume a hibernated VM where it was. Waits for the end and reports the state it is in then.";
 
     type Effect = SoftChange;
-    type Own = NoneOfItsOwn;
+    type Own = Watching<NoneOfItsOwn>;
 
-    fn action(_: &NoneOfItsOwn) -> Action {
+    fn action(_: &Self::Own) -> Action {
         Action::Start
     }
 }

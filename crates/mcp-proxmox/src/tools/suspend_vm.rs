@@ -4,17 +4,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    power::{Action, PowerTool},
+    power::{Action, PlainOwn, PowerTool},
     tier::SoftChange,
 };
 
 /// How it is suspended.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
-pub struct Own {
+pub struct Suspension {
     /// Hibernate: save its memory, then stop it.
     #[serde(default)]
     to_disk: bool,
 }
+
+impl PlainOwn for Suspension {}
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -26,9 +28,9 @@ impl PowerTool for SuspendVm {
     const DESCRIPTION: &'static str = "Pause a VM in memory, or with to_disk hibernate it (its memory is saved and it stops). Not for containers. resume_vm lets it go on.";
 
     type Effect = SoftChange;
-    type Own = Own;
+    type Own = Suspension;
 
-    fn action(own: &Own) -> Action {
+    fn action(own: &Suspension) -> Action {
         Action::Suspend { to_disk: own.to_disk }
     }
 }

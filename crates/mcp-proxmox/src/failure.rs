@@ -13,12 +13,13 @@ use std::fmt;
 pub struct Failure {
     what: String,
     hint: Option<String>,
+    is_missing: bool,
 }
 
 impl Failure {
     /// A failure with nothing to suggest yet.
     pub fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: None }
+        Self { what: what.into(), hint: None, is_missing: false }
     }
 
     /// A failure of ours.
@@ -32,6 +33,17 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Says that what was asked for does not exist, which some callers tell apart.
+    #[must_use]
+    pub fn missing(self) -> Self {
+        Self { is_missing: true, ..self }
+    }
+
+    /// Whether what was asked for does not exist.
+    pub fn is_missing(&self) -> bool {
+        self.is_missing
     }
 
     /// What happened, without the advice.

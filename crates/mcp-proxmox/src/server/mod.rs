@@ -9,6 +9,7 @@ mod errors;
 mod guard;
 mod progress;
 mod stdio;
+mod unread;
 
 use std::sync::{Arc, OnceLock, PoisonError};
 
@@ -41,7 +42,6 @@ use crate::{
     catalog::{Catalog, NotOffered, Offered},
     completion::{self, Completes},
     config::{GuestSet, Output},
-    failure::Failure,
     instructions,
     policy::Policy,
     prompts::{self, Prompts},
@@ -121,7 +121,8 @@ impl Server {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let (lines, eof) = stdio::Lines::new(input, output);
-        match guard::Guard::new(self, eof.clone()).serve(lines).await {
+        let bounded = unread::Bounded::new(lines, eof.clone());
+        match guard::Guard::new(self, eof.clone()).serve(bounded).await {
             Ok(running) => tokio::select! {
                 ended = running.waiting() => ended.map(drop).map_err(|error| error.to_string()),
                 // The library waits for a client that does not read until that client ends.

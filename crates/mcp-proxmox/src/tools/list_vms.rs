@@ -35,6 +35,8 @@ use crate::{
 const SHOWN_WHOLE: usize = 50;
 /// So many are shown of a longer list.
 const SHOWN_FIRST: usize = 20;
+/// How many are shown at most where each is shown in detail.
+const SHOWN_IN_DETAIL: usize = 300;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -372,6 +374,8 @@ impl<'a> Page<'a> {
         let asked = input.limit.map(|limit| usize::try_from(limit).unwrap_or(SHOWN_WHOLE));
         let limit =
             asked.unwrap_or(if rest.len() <= SHOWN_WHOLE { SHOWN_WHOLE } else { SHOWN_FIRST });
+        // Rows in detail are three times as long: clients refuse an answer with 500 of them.
+        let limit = if input.detail { limit.min(SHOWN_IN_DETAIL) } else { limit };
         let shown = rest.get(..limit).unwrap_or(rest);
         let is_more = shown.len() < rest.len();
         let last = shown.last().and_then(|row| row.listed.vmid);

@@ -12,10 +12,12 @@
 mod asking;
 mod audit;
 mod bad_tools;
+mod budgets;
 mod cases;
 mod catalog;
 mod command_line;
 mod completion;
+mod documents;
 mod get_access;
 mod get_metrics;
 mod get_metrics_chart;

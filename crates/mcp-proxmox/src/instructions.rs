@@ -8,7 +8,9 @@ use crate::tier::Level;
 /// The instructions for a server of this tier that offers these tools.
 pub fn text(level: Level, offered: &[&str]) -> String {
     let tier = match level {
-        Level::Read => "It can look but change nothing (PVE_ACCESS_TIER=read).",
+        Level::Read => {
+            "It can look but change nothing: only its user can allow more, with PVE_ACCESS_TIER=write."
+        }
         Level::Write => {
             "It may also start, stop, shut down and reboot VMs and containers (PVE_ACCESS_TIER=write)."
         }
@@ -28,9 +30,9 @@ pub fn text(level: Level, offered: &[&str]) -> String {
         if first.is_empty() { String::new() } else { format!(" Begin with {}.", first.join(", ")) };
     let mut text = format!(
         "Access to one Proxmox VE (PVE) host or cluster: VMs (QEMU), containers (LXC, CT), nodes, storage, backups, networks, \
-         tasks, logs, consoles. {tier}{first} `vm` is a vmid or a unique name of a VM or container; its node is found by itself."
+         tasks, logs, consoles. {tier}{first} The argument `vm` takes the vmid or the unique name of a VM or container; its node is found by itself."
     );
-    let ways = ways().filter(|(_, tools, _)| tools.iter().all(|tool| has(tool)));
+    let ways = WAYS.iter().filter(|(_, tools, _)| tools.iter().all(|tool| has(tool)));
     let ways: Vec<_> = ways.map(|(question, _, way)| format!("\n- {question}: {way}")).collect();
     if !ways.is_empty() {
         text.push_str("\nCommon questions:");
@@ -43,39 +45,46 @@ pub fn text(level: Level, offered: &[&str]) -> String {
     text
 }
 
-/// How to go about common questions, and the tools that it takes.
-fn ways() -> impl Iterator<Item = (&'static str, &'static [&'static str], &'static str)> {
-    let ways: [(&str, &[&str], &str); 7] = [
-        (
-            "down, slow or odd guest",
-            &["get_vm_status", "list_tasks", "search_logs"],
-            "get_vm_status, list_tasks and search_logs with its `vm`; then its screen or console",
-        ),
-        ("what is inside, addresses, disks", &["get_vm_details"], "get_vm_details"),
-        (
-            "failed backups or tasks",
-            &["list_tasks", "get_task"],
-            "list_tasks (`type: backup`, `outcome: error`), then get_task",
-        ),
-        (
-            "who has no backup, how full",
-            &["get_storage_status", "list_storage"],
-            "list_storage, then get_storage_status of one",
-        ),
-        (
-            "what happened when",
-            &["search_logs"],
-            "search_logs over all nodes, first with a severity",
-        ),
-        ("since when, trends", &["get_metrics"], "get_metrics"),
-        (
-            "something is missing or empty",
-            &["get_access"],
-            "get_access tells what this token may not see",
-        ),
-    ];
-    ways.into_iter()
-}
+/// Common questions, the tools that they take, and how to go about them.
+const WAYS: [(&str, &[&str], &str); 9] = [
+    (
+        "a guest is down, slow or odd",
+        &["get_vm_status", "list_tasks", "search_logs"],
+        "get_vm_status, then list_tasks and search_logs with its `vm`",
+    ),
+    (
+        "it runs but does not answer",
+        &["get_vm_screenshot", "get_vm_console"],
+        "get_vm_screenshot; get_vm_console where it has a serial port or is a container",
+    ),
+    ("its configuration, addresses, disks", &["get_vm_details"], "get_vm_details"),
+    (
+        "failed backups or tasks",
+        &["list_tasks", "get_task"],
+        "list_tasks (`type: backup`, `outcome: error`), then get_task",
+    ),
+    (
+        "which backups there are, what fills up",
+        &["list_storage", "get_storage_status"],
+        "list_storage, then get_storage_status of one",
+    ),
+    (
+        "what happened when",
+        &["search_logs"],
+        "search_logs (all nodes at once), first with a severity",
+    ),
+    ("trends, since when", &["get_metrics"], "get_metrics"),
+    (
+        "network",
+        &["list_networks", "get_network_stats"],
+        "list_networks (what is connected), get_network_stats (traffic, errors)",
+    ),
+    (
+        "something is missing or empty",
+        &["get_access"],
+        "get_access tells what this token may not see",
+    ),
+];
 
 const RULES: &str = "\nDo not list everything to find one thing: filter. Do not poll: `wait_seconds` follows a task. Figures in \
      lists are up to 10 s old. `null` or a missing key is unknown, never zero; `not_available` says what could not be read and \

@@ -19,13 +19,16 @@ use mcp_proxmox::{
 use pve_client::Reader;
 use pve_sim::{
     Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET,
-    JournalEntry, Sim, Task,
+    JournalEntry, Sim, Task, Volume,
 };
 use serde_json::{Map, Value, json};
 use tiktoken_rs::CoreBPE;
 
 use crate::{documents::keep_current, support::settings};
 
+/// The large cluster.
+const NODES: usize = 32;
+const GUESTS: usize = 5000;
 /// What nobody asked for in particular never costs more.
 const PLAIN: usize = 10_000;
 /// Nor can more be asked for: above it clients cut or refuse an answer.
@@ -73,7 +76,7 @@ impl Tokens {
 
 /// A cluster with much of everything, and a task with a long log.
 async fn large() -> (Sim, String) {
-    let mut cluster = Cluster::generated(32, 5000, 7);
+    let mut cluster = Cluster::generated(NODES, GUESTS, 7);
     let now = u64::try_from(Timestamp::now().as_microsecond()).unwrap();
     for node in cluster.nodes.iter_mut().take(8) {
         let name = node.name.clone();
@@ -243,11 +246,17 @@ async fn no_answer_is_larger_than_its_bound_and_the_figures_are_current() {
         figure(instructions),
         figure(longest_prompt(&tokens, &names))
     );
-    text.push_str(
+    let demo = Cluster::demo();
+    let _ = write!(
+        text,
         "\n## Answers\n\n\
-         A typical call on the demo cluster (4 nodes, 25 guests); the plainest call on a cluster of 32 nodes and 5,000 guests \
-         with long logs, which must stay under 10,000; and the most that can be asked for there, which must stay under 25,000.\n\n\
-         | tool | definition | typical | large cluster, plain | most |\n|---|---|---|---|---|\n",
+         A typical call on the demo cluster ({} nodes, {} guests); the plainest call on a cluster of {NODES} nodes and {GUESTS} guests \
+         with long logs and many backups, which must stay under {}; and the most that can be asked for there, which must stay \
+         under {}.\n\n| tool | definition | typical | large cluster, plain | most |\n|---|---|---|---|---|\n",
+        demo.nodes.len(),
+        demo.guests.len(),
+        figure(PLAIN),
+        figure(MOST)
     );
     let list = server::definitions(&Catalog::new(catalog::ALL, Level::Write, |_| true));
     for ((entry, cost), definition) in catalog::ALL.iter().zip(&costs).zip(list.as_array().unwrap())

@@ -32,7 +32,7 @@ pub fn text(level: Level, offered: &[&str]) -> String {
         "Access to one Proxmox VE (PVE) host or cluster: VMs (QEMU), containers (LXC, CT), nodes, storage, backups, networks, \
          tasks, logs, consoles. {tier}{first} The argument `vm` takes the vmid or the unique name of a VM or container; its node is found by itself."
     );
-    let ways = WAYS.iter().filter(|(_, tools, _)| tools.iter().all(|tool| has(tool)));
+    let ways = WAYS.iter().filter(|(_, tools, _)| tools.iter().all(&has));
     let ways: Vec<_> = ways.map(|(question, _, way)| format!("\n- {question}: {way}")).collect();
     if !ways.is_empty() {
         text.push_str("\nCommon questions:");

@@ -1,5 +1,7 @@
 //! Addresses of resources: a fixed text, or one with a variable as a whole segment.
 
+use std::fmt::Write as _;
+
 /// The name of the variable in a template.
 pub(super) fn variable(template: &'static str) -> Option<&'static str> {
     template.split('/').find_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
@@ -53,7 +55,7 @@ fn encoded(value: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~:@!".contains(&byte) {
             text.push(char::from(byte));
         } else {
-            text.push_str(&format!("%{byte:02X}"));
+            let _ = write!(text, "%{byte:02X}");
         }
     }
     text

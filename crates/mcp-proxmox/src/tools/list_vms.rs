@@ -46,19 +46,19 @@ pub struct ListVms;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Only VMs (qemu) or only containers (lxc).
+    /// VMs (qemu) or containers (lxc).
     r#type: Option<TypeFilter>,
     /// Only this state. `paused` and `io-error` imply `exact`.
     status: Option<StatusFilter>,
-    /// Only on this node.
+    /// On this node.
     node: Option<String>,
-    /// Only in this pool.
+    /// In this pool.
     pool: Option<String>,
-    /// Only with this tag.
+    /// With this tag.
     tag: Option<String>,
-    /// Only names that contain this, or a vmid.
+    /// Part of a name, or a vmid.
     name: Option<String>,
-    /// Order; cpu, memory, disk and uptime: largest first.
+    /// Order; of figures the largest first.
     #[serde(default)]
     sort: Sort,
     /// Rows; by default all up to 50, else 20.

@@ -9,6 +9,9 @@ impl Failure {
     /// The failure of a request. `asked` completes "could not …".
     pub fn from_pve(asked: &str, error: &Error) -> Self {
         let failure = Self::new(format!("could not {asked}: {}", happened(error)));
+        let kind = error.refusal().map(Refusal::kind);
+        let is_missing = matches!(kind, Some(RefusalKind::UnknownNode | RefusalKind::NoSuchGuest));
+        let failure = if is_missing { failure.missing() } else { failure };
         match advice(error) {
             Some(advice) => failure.hint(advice),
             None => failure,

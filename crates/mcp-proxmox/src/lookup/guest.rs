@@ -54,6 +54,7 @@ fn by_vmid(guests: &[Listed], vm: &str) -> Result<(usize, Option<String>), Failu
     let vmid: VmId = vm.parse().map_err(|error| Failure::new(format!("{error}")))?;
     let index = guests.iter().position(|guest| guest.vmid == Some(vmid)).ok_or_else(|| {
         Failure::new(format!("there is no VM or container {vmid} that this token can see"))
+            .missing()
             .hint("list_vms shows all that it can see; a guest that is there but hidden needs VM.Audit for this token")
     })?;
     let namesake =

@@ -96,11 +96,7 @@ impl<T: PowerTool> Tool for T {
     type Input = Arguments<T::Own>;
     type Output = <T::Own as Own>::Output;
 
-    async fn run(
-        pve: Operator,
-        call: &Call,
-        input: Self::Input,
-    ) -> Result<Self::Output, Failure> {
+    async fn run(pve: Operator, call: &Call, input: Self::Input) -> Result<Self::Output, Failure> {
         // As the caller wrote them, for the record.
         let arguments = serde_json::to_value(&input).unwrap_or_default();
         let action = T::action(&input.own);

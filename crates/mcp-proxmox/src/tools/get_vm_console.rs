@@ -33,19 +33,19 @@ pub struct GetVmConsole;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Vmid or unique name of the VM or container.
+    /// Vmid or unique name.
     vm: String,
-    /// Serial port of a VM; the first where left out.
+    /// Serial port of a VM (default: the first).
     #[schemars(range(min = 0, max = 3))]
     serial: Option<u8>,
-    /// How long to listen (default 3).
+    /// Default 3.
     #[schemars(range(min = 1, max = 40))]
     listen_seconds: Option<u64>,
-    /// Stop listening as soon as this text comes.
+    /// Stop at this text.
     until_pattern: Option<String>,
-    /// Show only lines with this text.
+    /// Only lines with this text.
     pattern: Option<String>,
-    /// How many of the last lines to show (default 60).
+    /// Last lines (default 60).
     #[schemars(range(min = 1, max = 500))]
     lines: Option<usize>,
 }

@@ -34,7 +34,7 @@ pub struct GetVmStatus;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Vmid or unique name of the VM or container.
+    /// Vmid or unique name.
     vm: String,
 }
 

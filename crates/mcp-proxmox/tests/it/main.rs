@@ -15,6 +15,8 @@ mod bad_tools;
 mod cases;
 mod catalog;
 mod command_line;
+mod config_command;
+mod documentation;
 mod get_access;
 mod get_metrics;
 mod get_metrics_chart;

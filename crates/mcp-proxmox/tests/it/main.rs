@@ -28,6 +28,7 @@ mod get_vm_console;
 mod get_vm_details;
 mod get_vm_screenshot;
 mod get_vm_status;
+mod hanging_nodes;
 mod lifecycle_faults;
 mod lifecycle_recorded;
 mod list_networks;

@@ -20,7 +20,6 @@ async fn call(state: RecordedState, token: &str) -> CallToolResult {
 /// The answer, its findings and what was not looked at as one text each.
 async fn health(state: RecordedState, token: &str) -> (Value, String, String) {
     let answer = structured(&call(state, token).await);
-    println!("{}\n", mcp_proxmox::answer::text::draw(answer.as_object().unwrap()));
     let found = match &answer["findings"] {
         Value::Null => Vec::new(),
         table => rows(table),

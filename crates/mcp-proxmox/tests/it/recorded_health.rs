@@ -48,6 +48,8 @@ async fn with_one_node_off_that_node_its_guest_and_the_dead_nas_are_told() {
             found.contains("critical storage nas is not available on any node that is online"),
             "{found}"
         );
+        let locks = "2 guests are locked, and no task works there: 105 locked-vm (backup), 204 ct-locked (snapshot)";
+        assert!(found.contains(locks), "{token}: {found}");
         assert!(
             !found.contains("storage pve2only") && !found.contains("storage olddisk"),
             "{found}"

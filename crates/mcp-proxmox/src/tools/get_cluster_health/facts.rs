@@ -3,7 +3,7 @@
 //! First the list of nodes, alone, since a wrong token costs PVE's 3 s each time. Then everything that the
 //! cluster's file system answers at once. Then the nodes, a few side by side, each with its own time (see
 //! [`node`]), while the storages that hold backups are read one after the other ([`volumes`]). **The number
-//! of requests is bounded:** some 20, at most 8 for each node that is online, and two fixed budgets.
+//! of requests is bounded:** some 20, at most 9 for each node that is online, and two fixed budgets.
 
 pub(super) mod ask;
 pub(super) mod node;

@@ -17,7 +17,7 @@ use super::{
     ask::{Asking, Known},
     volumes,
 };
-use crate::call::Call;
+use crate::{call::Call, tools::get_cluster_health::locks};
 
 /// How long the first answer of a node may take, in seconds. A node that hangs costs this and no more.
 const FIRST_SECONDS: u64 = 6;
@@ -57,6 +57,8 @@ pub(crate) struct Said {
     pub(crate) certificates: Known<Vec<pve_node::CertificateInfo>>,
     /// Tasks that failed or warned.
     pub(crate) tasks: Known<Vec<task::Listed>>,
+    /// Tasks that run. `None` where no guest of it is locked.
+    pub(crate) running: Option<Known<Vec<task::Listed>>>,
     /// `None` where no guest of it is replicated.
     pub(crate) replication: Option<Known<Vec<replication::State>>>,
     /// `None` where no VM of it runs, or the cluster is too large.
@@ -76,6 +78,7 @@ pub(crate) struct Said {
 pub(crate) struct Plan {
     node: NodeFacts,
     is_replicating: bool,
+    has_locks: bool,
     wants_vms: bool,
     configs: Vec<GuestRef>,
     disks: Vec<StorageId>,
@@ -124,6 +127,7 @@ impl Facts {
             .map(|node| Plan {
                 is_replicating: on(&node.name)
                     .any(|guest| guest.vmid.is_some_and(|vmid| replicated.contains(&vmid))),
+                has_locks: on(&node.name).any(|guest| locks::lock(guest).is_some()),
                 wants_vms: is_small && on(&node.name).any(is_running_vm),
                 configs: stopped
                     .iter()
@@ -195,6 +199,12 @@ async fn ask_one(pve: &Reader, call: &Call, plan: Plan, end: Instant) -> NodeFac
         (ahead, tasks, node.ask(pve_node::services(name)).await)
     };
     let certificates = node.ask(pve_node::certificates(name)).await;
+    let running = if plan.has_locks && !is_hidden {
+        let filter = Filter { source: Source::Active, limit: Some(TASKS), ..Filter::default() };
+        Some(node.ask(task::list(name, &filter)).await)
+    } else {
+        None
+    };
     let replication =
         if plan.is_replicating { Some(node.ask(replication::on_node(name)).await) } else { None };
     let mut at_boot = Vec::new();
@@ -216,6 +226,7 @@ async fn ask_one(pve: &Reader, call: &Call, plan: Plan, end: Instant) -> NodeFac
         services,
         certificates,
         tasks,
+        running,
         replication,
         vms,
         at_boot,
@@ -273,6 +284,7 @@ impl Said {
             services: Ok(Vec::new()),
             certificates: Ok(Vec::new()),
             tasks: Ok(Vec::new()),
+            running: None,
             replication: None,
             vms: None,
             at_boot: Vec::new(),
@@ -298,6 +310,7 @@ mod tests {
         let plan = Plan {
             node: NodeFacts::online("pve1"),
             is_replicating: false,
+            has_locks: false,
             wants_vms: true,
             configs: Vec::new(),
             disks: Vec::new(),

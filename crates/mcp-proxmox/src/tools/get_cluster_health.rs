@@ -15,6 +15,7 @@ mod facts;
 mod guests;
 mod ha;
 mod load;
+mod locks;
 mod memory;
 mod nodes;
 mod overcommit;
@@ -52,6 +53,7 @@ const CHECKS: &[Check] = &[
     nodes::check,
     ha::check,
     guests::check,
+    locks::check,
     ceph::check,
     storages::check,
     root_disks::check,
@@ -77,13 +79,13 @@ pub struct GetClusterHealth;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Storages and root disks are nearly full from here. Default 85.
+    /// Of storages and root disks. Default 85.
     #[schemars(range(min = 1, max = 100))]
     full_percent: Option<u8>,
-    /// Memory is short from here. Default 90.
+    /// Of nodes. Default 90.
     #[schemars(range(min = 1, max = 100))]
     memory_percent: Option<u8>,
-    /// Backups are too old after this. Default 7.
+    /// Age of the newest backup. Default 7.
     #[schemars(range(min = 1, max = 366))]
     backup_days: Option<u16>,
 }

@@ -140,7 +140,7 @@ impl Tool for ListNodes {
     }
 }
 
-/// How many votes are there, of how many, and how many it takes. A QDevice's are not known.
+/// How many votes are there, of how many, and how many it takes. A `QDevice`'s are not known.
 async fn votes(pve: &Reader, call: &Call, nodes: &[Listed]) -> Option<String> {
     let members = pve.until(call.part(SECONDS)).get(cluster::config_nodes()).await.ok()?;
     let is_here = |name: &Option<NodeName>| {

@@ -150,7 +150,9 @@ impl State {
                     let _ = write!(out, "Linux {host} 6.12.48+deb13-amd64\r\n\r\n");
                     self.at = At::Shell(user);
                 } else {
-                    out.push_str("\r\nLogin incorrect\r\n");
+                    let password = &self.program.password;
+                    let _ =
+                        write!(out, "\r\nLogin incorrect (here the password is `{password}`)\r\n");
                     self.at = At::Login;
                 }
             }
@@ -249,7 +251,10 @@ mod tests {
         let mut state = state();
         assert_eq!(state.feed(b"\r"), "\r\nweb01 login: ");
         assert_eq!(state.feed(b"root\r"), "root\r\nPassword: ");
-        assert_eq!(state.feed(b"wrong\r"), "\r\n\r\nLogin incorrect\r\nweb01 login: ");
+        assert_eq!(
+            state.feed(b"wrong\r"),
+            "\r\n\r\nLogin incorrect (here the password is `hunter2`)\r\nweb01 login: "
+        );
         state.feed(b"root\r");
         assert!(state.feed(b"hunter2\r").ends_with("\r\nroot@web01:~# "));
         let answered = "echo helo\x08 \x08lo\r\nhello\r\nroot@web01:~# ";

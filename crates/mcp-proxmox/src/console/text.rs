@@ -1,8 +1,6 @@
 //! What a console showed, as answers say it.
 
 use pve_client::{Kind, guest::Current};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::{
     kind,
@@ -17,7 +15,7 @@ use crate::{
 };
 
 /// What a console showed.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug)]
 pub struct Text {
     /// `serial0` or `tty`.
     pub console: String,
@@ -26,13 +24,10 @@ pub struct Text {
     /// How much came.
     pub received: Bytes,
     /// `login prompt`, `kernel panic`, …
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shows: Vec<&'static str>,
     /// Where the cursor is, where that means something.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// What came and is not on the screen any more.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
     /// The screen as a person sees it.
     pub screen: Vec<String>,

@@ -138,7 +138,7 @@ async fn keys_at_the_serial_port_of_a_real_qemu_open_the_menu_of_its_firmware() 
     let waiting = json!({ "vm": 110, "listen_seconds": 40, "until_pattern": "for boot menu" });
     let asked = answer(&sim, "get_vm_console", waiting).await;
     assert_eq!(asked["pattern_came"], true, "{asked}");
-    let keys = json!({ "vm": 110, "console": "serial0", "keys": ["esc"], "listen_seconds": 5 });
+    let keys = json!({ "vm": 110, "serial": 0, "keys": ["esc"], "listen_seconds": 5 });
     let menu = crate::power::answer(&sim, "send_vm_keys", keys).await;
     assert_eq!(menu["outcome"], "sent", "{menu}");
     let all = format!("{} {}", menu["earlier"], menu["screen"]);
@@ -219,7 +219,7 @@ async fn what_is_typed_into_a_real_qemu_reaches_its_boot_loader_letter_by_letter
     assert_eq!(booted["pattern_came"], true, "{booted}");
     assert_eq!(booted["shows"], json!(["boot loader", "firmware"]), "{booted}");
     let text = "Aa zZ 09 !@#$%^&*()_+-={}[]|\\:;\"'<>,.?/~`";
-    let serial = json!({ "vm": 110, "console": "serial0", "text": text, "listen_seconds": 3 });
+    let serial = json!({ "vm": 110, "serial": 0, "text": text, "listen_seconds": 3 });
     let serial = crate::power::answer(&sim, "send_vm_keys", serial).await;
     assert!(joined(&serial).contains(text), "{serial}");
     let listening = json!({ "vm": 110, "listen_seconds": 30, "until_pattern": "~`" });

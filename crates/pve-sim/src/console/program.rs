@@ -17,6 +17,8 @@ const TOP: &str = "\x1b[?1049h\x1b[2J\x1b[1;1H\x1b[1mtop - 08:14:02 up 23 days, 
     \x1b[4;1H\x1b[7m  PID USER      %CPU  %MEM COMMAND            \x1b[m\
     \x1b[5;1H  211 www-data   \x1b[1;31m8.6\x1b[m   5.2 nginx\x1b[6;1H  188 root       \x1b[32m0.3\x1b[m   0.4 systemd-journald\x1b[?25l";
 
+const UPTIME: &str = " 08:14:02 up 23 days,  1 user,  load average: 0.41, 0.38, 0.35\r\n";
+
 const ITEMS: [&str; 3] = ["keyboard", "network", "quit"];
 
 /// Where somebody is.
@@ -184,9 +186,7 @@ impl State {
             "uname" => {
                 let _ = write!(out, "Linux {host} 6.12.48+deb13-amd64 x86_64 GNU/Linux\r\n");
             }
-            "uptime" => {
-                out.push_str(" 08:14:02 up 23 days,  1 user,  load average: 0.41, 0.38, 0.35\r\n")
-            }
+            "uptime" => out.push_str(UPTIME),
             "ls" => out.push_str("\x1b[01;34mbackups\x1b[0m  notes.txt\r\n"),
             "clear" => out.push_str("\x1b[H\x1b[2J"),
             "seq" => {

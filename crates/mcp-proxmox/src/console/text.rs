@@ -57,13 +57,10 @@ impl Text {
         let drawn = heard.display.draw();
         let shows = kind::of(&drawn);
         let mut notes = Vec::new();
-        let port = drawn.earlier.iter().chain(&drawn.screen).find_map(|line| {
-            line.strip_prefix("starting serial terminal on interface ").map(label)
-        });
         let asked = wanted.serial.map(|number| format!("serial{number}"));
         let console = match found.guest.kind {
             Kind::Lxc => "tty".to_owned(),
-            Kind::Qemu => port.or(asked).unwrap_or_else(|| "serial0".to_owned()),
+            Kind::Qemu => heard.port.clone().or(asked).unwrap_or_else(|| "serial0".to_owned()),
         };
         if let Some(state) = current.qmpstatus.as_deref().filter(|state| *state != "running") {
             notes.push(format!("the VM is {}: it writes nothing", label(state)));
@@ -78,10 +75,6 @@ impl Text {
             notes.push("more than 4 MiB came, so listening was ended".to_owned());
         }
         let (mut earlier, mut screen) = (drawn.earlier, drawn.screen);
-        // PVE's own words are not the guest's.
-        for lines in [&mut earlier, &mut screen] {
-            lines.retain(|line| !line.starts_with("starting serial terminal on interface serial"));
-        }
         if let Some(pattern) = wanted.pattern {
             let pattern = pattern.to_lowercase();
             for lines in [&mut earlier, &mut screen] {
@@ -116,12 +109,11 @@ impl Text {
     }
 }
 
-/// Whether nothing came but what PVE itself writes before the guest says anything.
+/// Whether nothing came of the guest itself.
 pub fn is_silent(kind: Kind, heard: &Heard) -> bool {
     let greeting = match kind {
-        // `starting serial terminal on interface serial0`
-        Kind::Qemu => 47,
-        // It clears the screen.
+        Kind::Qemu => 0,
+        // PVE clears the screen.
         Kind::Lxc => 6,
     };
     heard.received() <= greeting && heard.broke.is_none()

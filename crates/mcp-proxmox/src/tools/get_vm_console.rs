@@ -145,7 +145,7 @@ impl Tool for GetVmConsole {
 async fn silent(pve: &Reader, call: &Call, found: &Found) -> Vec<String> {
     let mut notes = vec![
         "nothing came: a console is silent while nobody types, and what stood on it before is not replayed; that says nothing about the guest. \
-         Listen longer, or while it boots; get_vm_screenshot shows a display's present state"
+         Listen longer, or while it boots; send_vm_keys (write tier) can wake it with `enter`; get_vm_screenshot shows a display's present state"
             .to_owned(),
     ];
     if found.guest.kind == Kind::Qemu {

@@ -23,7 +23,8 @@ fn settings_for(server: &Server, ports: &[u16]) -> Settings {
 
 fn reader_for(servers: &[&Server]) -> Reader {
     let ports: Vec<u16> = servers.iter().map(|server| server.port).collect();
-    Reader::new(settings_for(servers[0], &ports))
+    let [first, ..] = servers else { panic!("no server") };
+    Reader::new(settings_for(first, &ports))
 }
 
 async fn works() -> Server {

@@ -11,9 +11,10 @@ use tokio::time::Instant;
 use crate::{
     Answer, Error, Get, Method, Post, Settings, Token, UnreadableWhy,
     console::Opening,
-    endpoint::{Call, Whole, without_query},
+    endpoint::Whole,
     envelope::Parsed,
     hosts::Hosts,
+    outgoing::{Call, without_query},
     request::LIMIT,
 };
 

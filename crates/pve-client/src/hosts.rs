@@ -16,7 +16,8 @@ use tokio::time::Instant;
 
 use crate::{
     Error, FailedHost, FailedWhy, Host, LostWhy, Method, Tls, Unsent, UnsentKind,
-    endpoint::{Call, Endpoint, Whole},
+    endpoint::{Endpoint, Whole},
+    outgoing::Call,
 };
 
 /// For how long a host is passed over after its first failure. Doubles with each further one.

@@ -6,6 +6,8 @@
 
 mod pve;
 
+pub use pve::{SILENT, is_silence};
+
 use std::fmt;
 
 /// A failure as people and models read it.
@@ -33,6 +35,13 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The reason alone of a failure that begins `could not …: `.
+    pub fn reason_of(&self, asked: &str) -> &str {
+        let rest = self.what.strip_prefix("could not ");
+        let rest = rest.and_then(|rest| rest.strip_prefix(asked)?.strip_prefix(": "));
+        rest.unwrap_or(&self.what)
     }
 
     /// Says that what was asked for does not exist, which some callers tell apart.

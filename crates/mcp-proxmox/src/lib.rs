@@ -26,6 +26,7 @@ pub mod chart;
 pub mod cli;
 pub mod completion;
 pub mod config;
+pub mod console;
 pub mod failure;
 pub mod history;
 pub mod instructions;

@@ -117,6 +117,11 @@ pub fn node_of(guest: &Listed) -> &str {
     guest.node.as_ref().map_or("?", NodeName::as_str)
 }
 
+/// The tags in a text as PVE lists them: newer versions write `;` between them, older ones also others.
+pub fn tags(text: Option<&str>) -> impl Iterator<Item = &str> + Clone {
+    text.unwrap_or_default().split([';', ',', ' ']).filter(|tag| !tag.is_empty())
+}
+
 /// The name that somebody gave it. PVE makes up `VM 105` and `CT105` for guests without one.
 pub fn real_name(guest: &Listed) -> Option<&str> {
     given_name(guest.name.as_deref()?, guest.vmid?)

@@ -142,7 +142,7 @@ const NEEDS: [Need; 11] = [
     },
     Need {
         what: "pending updates",
-        tools: &["get_node_status", "get_cluster_health"],
+        tools: &["get_node_status"],
         level: Level::Read,
         is_basic: false,
         all_of: &[on("/nodes", &["Sys.Modify"])],

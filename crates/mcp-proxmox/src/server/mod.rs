@@ -7,6 +7,7 @@ mod asking;
 mod definitions;
 mod errors;
 mod guard;
+mod lines;
 mod progress;
 mod stdio;
 mod unread;
@@ -41,7 +42,7 @@ use crate::{
     call::{Call, Limits},
     catalog::{Catalog, NotOffered, Offered},
     completion::{self, Completes},
-    config::{GuestSet, Output},
+    config::Output,
     instructions,
     policy::Policy,
     prompts::{self, Prompts},
@@ -73,7 +74,7 @@ pub struct Server {
 impl Server {
     /// A server that offers `catalog` on the cluster behind `access`.
     pub fn new(access: Access, catalog: Catalog, output: Output, zone: jiff::tz::TimeZone) -> Self {
-        let limits = Limits { tier: access.level(), offered: catalog.names(), ..Limits::default() };
+        let limits = Limits { tier: access.level(), offered: catalog.names() };
         Self {
             prompts: Prompts::new(prompts::ALL, catalog.names(), access.level()),
             resources: Resources::new(resources::ALL, &catalog.names()),
@@ -92,14 +93,6 @@ impl Server {
     #[must_use]
     pub fn under(self, policy: Arc<Policy>) -> Self {
         Self { policy, ..self }
-    }
-
-    /// The same server, whose write tools act within these sets of guests.
-    #[must_use]
-    pub fn within(mut self, allow: Option<GuestSet>, protect: GuestSet) -> Self {
-        let limits = Limits { allow, protect, ..Limits::clone(&self.limits) };
-        self.limits = limits.into();
-        self
     }
 
     /// Serves one client on standard input and output, until it leaves.

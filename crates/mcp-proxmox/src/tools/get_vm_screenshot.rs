@@ -17,7 +17,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::{Duration, Instant};
 
-use super::console::{named, refused};
 use crate::{
     answer::{
         Bytes, Picture,
@@ -25,6 +24,7 @@ use crate::{
     },
     call::Call,
     catalog::{Tool, Toolset},
+    console::{named, refused},
     failure::Failure,
     lookup::guest::{Found, find},
     tier::Reads,

@@ -27,7 +27,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
-    lookup::guest::real_name,
+    lookup::guest::{real_name, tags},
     tier::Reads,
 };
 
@@ -280,8 +280,9 @@ impl Input {
             given(wanted.as_ref())
                 .is_none_or(|wanted| value.is_some_and(|value| value.eq_ignore_ascii_case(wanted)))
         };
-        let tag = given(self.tag.as_ref())
-            .is_none_or(|tag| tags(listed).any(|other| other.eq_ignore_ascii_case(tag)));
+        let tag = given(self.tag.as_ref()).is_none_or(|tag| {
+            tags(listed.tags.as_deref()).any(|other| other.eq_ignore_ascii_case(tag))
+        });
         let name = given(self.name.as_ref()).is_none_or(|wanted| {
             let wanted = wanted.to_lowercase();
             let named = real_name(listed).is_some_and(|name| name.to_lowercase().contains(&wanted));
@@ -292,10 +293,6 @@ impl Input {
             && same(&self.node, listed.node.as_ref().map(NodeName::as_str))
             && same(&self.pool, listed.pool.as_deref())
     }
-}
-
-fn tags(listed: &Listed) -> impl Iterator<Item = &str> {
-    listed.tags.as_deref().unwrap_or_default().split([';', ',', ' ']).filter(|tag| !tag.is_empty())
 }
 
 impl Sort {

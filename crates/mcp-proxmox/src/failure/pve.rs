@@ -350,6 +350,7 @@ mod tests {
             method: Method::Get,
             path: "/nodes/pve7/status".to_owned(),
             why: LostWhy::TimedOut(Duration::from_secs(6)),
+            others: Vec::new(),
         };
         assert_eq!(Failure::reason(&lost), SILENT);
         assert_eq!(Failure::reason(&unsent(UnsentKind::DeadlineOver)), SILENT);

@@ -77,13 +77,13 @@ pub struct GetClusterHealth;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Storages and root disks are nearly full from here. Default 85.
+    /// Disks are nearly full from here (default 85).
     #[schemars(range(min = 1, max = 100))]
     full_percent: Option<u8>,
-    /// Memory is short from here. Default 90.
+    /// Memory is short from here (default 90).
     #[schemars(range(min = 1, max = 100))]
     memory_percent: Option<u8>,
-    /// Backups are too old after this. Default 7.
+    /// Backups are too old after this (default 7).
     #[schemars(range(min = 1, max = 366))]
     backup_days: Option<u16>,
 }

@@ -94,7 +94,7 @@ pub struct Output {
 impl Tool for SendVmKeys {
     const NAME: &'static str = "send_vm_keys";
     const TITLE: &'static str = "Type into a console";
-    const DESCRIPTION: &'static str = "Type text and keys into a VM's display, its serial terminal or a container's tty, as a person at its keyboard. \
+    const DESCRIPTION: &'static str = "Type text and keys into a VM's display, its serial terminal or a container's tty. \
         A terminal's text comes back; of a display take get_vm_screenshot. The user has to agree.";
     const TOOLSET: Toolset = Toolset::Console;
     const IDEMPOTENT: bool = false;

@@ -1,4 +1,4 @@
-//! The command line: `mcp-proxmox [serve]`, `check`, `tools`, `call`, each with `--demo`.
+//! The command line: `mcp-proxmox [serve]`, `check`, `tools`, `call`, `config`, `completions`, most with `--demo`.
 //!
 //! Flags are made from the table of settings, so that every variable has its flag and its help.
 //! **In `serve`, standard output belongs to the protocol**: people are spoken to on standard error.
@@ -6,6 +6,8 @@
 
 mod call;
 mod check;
+mod completions;
+mod config;
 #[cfg(feature = "demo")]
 mod demo;
 mod log;
@@ -24,7 +26,7 @@ use pve_client::Reader;
 use crate::{
     call::Limits,
     catalog::{self, Catalog},
-    config::{self, Config, Mistakes, settings},
+    config::{Config, Mistakes, misspelt, settings},
     policy::Policy,
     server::Server,
     tier::Access,
@@ -60,6 +62,12 @@ async fn dispatch(matches: &ArgMatches) -> io::Result<ExitCode> {
     if let Some(("tools", options)) = matches.subcommand() {
         return tools::run(matches, options);
     }
+    if let Some(("config", options)) = matches.subcommand() {
+        return config::run(matches, options);
+    }
+    if let Some(("completions", options)) = matches.subcommand() {
+        return completions::run(options);
+    }
     let world = match World::open(matches).await {
         Ok(world) => world,
         Err(complaint) => return Ok(complain(&complaint, 2)),
@@ -83,7 +91,7 @@ impl World {
     async fn open(matches: &ArgMatches) -> Result<Self, String> {
         let names: Vec<_> =
             std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
-        for warning in config::misspelt(names.iter().map(String::as_str)) {
+        for warning in misspelt(names.iter().map(String::as_str)) {
             tell(&format!("mcp-proxmox: warning: {warning}"));
         }
         #[cfg(feature = "demo")]
@@ -152,12 +160,14 @@ async fn serve(world: World) -> ExitCode {
 fn written(matches: &ArgMatches) -> impl Fn(&settings::Setting) -> Option<String> {
     |setting| {
         let flag = setting.flag.and_then(|flag| matches.get_one::<String>(flag).cloned());
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the one place where the environment is read"
-        )]
-        flag.or_else(|| std::env::var(setting.variable).ok())
+        flag.or_else(|| variable(setting.variable))
     }
+}
+
+/// A variable of the environment.
+#[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 fn command() -> Command {
@@ -181,6 +191,8 @@ fn command() -> Command {
         .subcommand(Command::new("check").about("Look whether PVE can be reached, and whether it knows the token"))
         .subcommand(tools::command())
         .subcommand(call::command())
+        .subcommand(config::command())
+        .subcommand(completions::command())
         .args(flags);
     if cfg!(feature = "demo") {
         let demo = Arg::new("demo").long("demo").action(ArgAction::SetTrue).global(true);

@@ -61,7 +61,7 @@ pub struct Arguments<Own> {
     vm: String,
     #[serde(flatten)]
     own: Own,
-    /// Seconds to wait for the end.
+    /// Wait for its end.
     #[serde(default = "forty")]
     #[schemars(range(max = 45))]
     wait_seconds: u32,

@@ -79,13 +79,13 @@ pub struct GetClusterHealth;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Of storages and root disks. Default 85.
+    /// Disks are nearly full from here (default 85).
     #[schemars(range(min = 1, max = 100))]
     full_percent: Option<u8>,
-    /// Of nodes. Default 90.
+    /// Memory is short from here (default 90).
     #[schemars(range(min = 1, max = 100))]
     memory_percent: Option<u8>,
-    /// Age of the newest backup. Default 7.
+    /// Backups are too old after this (default 7).
     #[schemars(range(min = 1, max = 366))]
     backup_days: Option<u16>,
 }

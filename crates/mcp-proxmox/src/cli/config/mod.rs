@@ -115,7 +115,7 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> ExitCode {
             "\n{}: this goes{place}; --write merges it there, and keeps what is in it",
             client.title
         ));
-        notes.iter().for_each(|note| tell(&format!("note: {note}")));
+        tell_all(&notes);
         return ExitCode::SUCCESS;
     }
     let Some(file) = file else {
@@ -129,7 +129,7 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> ExitCode {
     match merge_into(client, &file, &server, existing) {
         Ok(done) => {
             print(&done);
-            notes.iter().for_each(|note| tell(&format!("note: {note}")));
+            tell_all(&notes);
             ExitCode::SUCCESS
         }
         Err(wrong) => complain(
@@ -140,6 +140,13 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> ExitCode {
             ),
             1,
         ),
+    }
+}
+
+/// What the user should know.
+fn tell_all(notes: &[String]) {
+    for note in notes {
+        tell(&format!("note: {note}"));
     }
 }
 

@@ -142,6 +142,47 @@ fn pages() -> Vec<(String, String)> {
         .collect()
 }
 
+/// What `config` prints for each client stands in the page on clients. Places are those of Linux.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_snippets_on_the_page_on_clients_are_current() {
+    const BEGIN: &str = "<!-- made: config ";
+    let page = fs::read_to_string(root().join("docs/clients.md")).unwrap();
+    let mut parts = page.split(BEGIN);
+    let mut wanted = parts.next().unwrap().to_owned();
+    let mut clients = Vec::new();
+    for part in parts {
+        let (client, rest) = part.split_once(" -->").unwrap();
+        let (_, after) = rest.split_once("<!-- end -->").unwrap();
+        let mut command = program();
+        for name in ["XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"] {
+            command.env_remove(name);
+        }
+        command
+            .env("HOME", "/home/me")
+            .env("PVE_HOST", "pve1.lan")
+            .env("PVE_TOKEN_ID", "mcp@pve!monitor");
+        let (code, printed, errors) = run(command.args(["config", client]));
+        assert_eq!(code, 0, "{errors}");
+        let printed = printed.replace(env!("CARGO_BIN_EXE_mcp-proxmox"), "/path/to/mcp-proxmox");
+        let place = errors.split("this goes into ").nth(1).unwrap().split(';').next().unwrap();
+        let place = place.replace("/home/me", "~");
+        let form = if client == "codex" { "toml" } else { "json" };
+        let _ = write!(
+            wanted,
+            "{BEGIN}{client} -->\n`{place}`:\n\n```{form}\n{printed}```\n<!-- end -->{after}"
+        );
+        clients.push(client.to_owned());
+    }
+    clients.sort();
+    let (_, help, _) = run(program().args(["config", "--help"]));
+    let all = help.split("[possible values: ").nth(1).unwrap().split(']').next().unwrap();
+    let mut all: Vec<_> = all.split(',').map(|name| name.trim().to_owned()).collect();
+    all.sort();
+    assert_eq!(clients, all, "every client has a snippet");
+    current("clients.md", &wanted);
+}
+
 #[test]
 fn pages_name_only_settings_and_flags_that_there_are() {
     let known: BTreeSet<_> = settings::ALL.iter().map(|setting| setting.variable).collect();

@@ -22,6 +22,7 @@ use crate::{
 
 /// Every tool. The order is the order in which clients see them: from the overview to the detail.
 pub const ALL: &[Entry] = &[
+    entry::<tools::get_cluster_health::GetClusterHealth>(),
     entry::<tools::list_vms::ListVms>(),
     entry::<tools::get_vm_status::GetVmStatus>(),
     entry::<tools::get_vm_details::GetVmDetails>(),
@@ -47,6 +48,7 @@ pub const ALL: &[Entry] = &[
     entry::<tools::resume_vm::ResumeVm>(),
     entry::<tools::stop_vm::StopVm>(),
     entry::<tools::reset_vm::ResetVm>(),
+    entry::<tools::send_vm_keys::SendVmKeys>(),
 ];
 
 /// One tool. Everything that defines it is in its implementation of this trait.

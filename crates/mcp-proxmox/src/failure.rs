@@ -6,6 +6,8 @@
 
 mod pve;
 
+pub use pve::{SILENT, is_silence};
+
 use std::fmt;
 
 /// A failure as people and models read it.
@@ -13,12 +15,13 @@ use std::fmt;
 pub struct Failure {
     what: String,
     hint: Option<String>,
+    is_missing: bool,
 }
 
 impl Failure {
     /// A failure with nothing to suggest yet.
     pub fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: None }
+        Self { what: what.into(), hint: None, is_missing: false }
     }
 
     /// A failure of ours.
@@ -32,6 +35,24 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The reason alone of a failure that begins `could not …: `.
+    pub fn reason_of(&self, asked: &str) -> &str {
+        let rest = self.what.strip_prefix("could not ");
+        let rest = rest.and_then(|rest| rest.strip_prefix(asked)?.strip_prefix(": "));
+        rest.unwrap_or(&self.what)
+    }
+
+    /// Says that what was asked for does not exist, which some callers tell apart.
+    #[must_use]
+    pub fn missing(self) -> Self {
+        Self { is_missing: true, ..self }
+    }
+
+    /// Whether what was asked for does not exist.
+    pub fn is_missing(&self) -> bool {
+        self.is_missing
     }
 
     /// What happened, without the advice.

@@ -218,6 +218,16 @@ perl::answer! {
     }
 }
 
+perl::answer! {
+    /// A node's clock.
+    pub struct Clock {
+        /// Seconds since 1970.
+        pub time: Option<i64>,
+        /// The zone that it shows times in.
+        pub timezone: Option<String>,
+    }
+}
+
 /// All nodes. Needs no privilege, but figures need `Sys.Audit`.
 ///
 /// Empty while the cluster's file system restarts, which does not mean that there are none.
@@ -251,6 +261,11 @@ pub fn subscription(node: &NodeName) -> Get<Subscription> {
     Get::one(path(node, "subscription"))
 }
 
+/// The clock of a node. Needs `Sys.Audit` on it.
+pub fn clock(node: &NodeName) -> Get<Clock> {
+    Get::one(path(node, "time"))
+}
+
 fn path(node: &NodeName, below: &str) -> String {
     format!("/nodes/{}/{below}", segment(node.as_str()))
 }
@@ -272,6 +287,9 @@ mod tests {
         assert_eq!(apt_updates(&node).path(), "/nodes/pve1/apt/update");
         assert_eq!(certificates(&node).path(), "/nodes/pve1/certificates/info");
         assert_eq!(subscription(&node).path(), "/nodes/pve1/subscription");
+        assert_eq!(clock(&node).path(), "/nodes/pve1/time");
+        let body = br#"{"data":{"localtime":1796020100,"timezone":"Etc/UTC","time":1796020100}}"#;
+        assert_eq!(clock(&node).read(body).ok().unwrap().data.time, Some(1_796_020_100));
     }
 
     #[test]

@@ -163,6 +163,12 @@ pub fn content(node: &NodeName, storage: &StorageId, vmid: Option<VmId>) -> Get<
     Get::many(form.after(&format!("{}/content", path(node, storage))))
 }
 
+/// What is on a storage of one kind, such as `backup`. Each volume is checked as with [`content`].
+pub fn content_of(node: &NodeName, storage: &StorageId, kind: &str) -> Get<Vec<Volume>> {
+    let form = Form::default().text("content", kind);
+    Get::many(form.after(&format!("{}/content", path(node, storage))))
+}
+
 /// The start of every path about a storage on a node.
 pub(crate) fn path(node: &NodeName, storage: &StorageId) -> String {
     format!("/nodes/{}/storage/{}", segment(node.as_str()), segment(storage.as_str()))
@@ -180,6 +186,10 @@ mod tests {
         assert_eq!(on_node(&node).path(), "/nodes/pve1/storage");
         assert_eq!(status(&node, &local).path(), "/nodes/pve1/storage/local/status");
         assert_eq!(content(&node, &local, None).path(), "/nodes/pve1/storage/local/content");
+        assert_eq!(
+            content_of(&node, &local, "backup").path(),
+            "/nodes/pve1/storage/local/content?content=backup"
+        );
         let vmid = VmId::try_from(100u32).ok();
         assert_eq!(
             content(&node, &local, vmid).path(),

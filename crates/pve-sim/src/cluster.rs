@@ -11,6 +11,8 @@ mod demo_logs;
 mod details;
 mod generated;
 mod guest;
+mod incident;
+mod jobs;
 mod journal;
 mod lab;
 mod network;
@@ -20,11 +22,12 @@ mod storage;
 mod task;
 mod volume;
 
-pub use console::{Screen, Terminal, TerminalFault};
+pub use console::{Program, Screen, ScreenFault, Terminal, TerminalFault};
 pub use demo::{DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
 pub use details::{Details, FileSystem, Inside, Snapshot};
 pub use generated::{GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET};
 pub use guest::{Guest, Kind, Nic, State, Usage};
+pub use jobs::{BackupJob, Ceph, Replication};
 pub use journal::{ClusterLogEntry, Journal, JournalEntry};
 pub use lab::{LAB_SECRET, LAB_TOKENS};
 pub(crate) use network::Port;
@@ -65,6 +68,12 @@ pub struct Cluster {
     pub(crate) pending: Vec<Pending>,
     /// What was asked of guests and accepted, in order.
     pub deeds: Vec<Deed>,
+    /// The jobs that make backups.
+    pub backup_jobs: Vec<BackupJob>,
+    /// The jobs that copy disks to other nodes.
+    pub replication: Vec<Replication>,
+    /// Ceph, if it has it.
+    pub ceph: Option<Ceph>,
     /// The zones of its software-defined network.
     pub zones: Vec<Zone>,
     /// What its daemons wrote down together, the oldest first.

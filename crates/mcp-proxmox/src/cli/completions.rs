@@ -1,6 +1,6 @@
 //! `mcp-proxmox completions SHELL`: what a shell needs to complete our commands, from the same definitions.
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
@@ -17,11 +17,11 @@ pub(super) fn command() -> Command {
     )
 }
 
-pub(super) fn run(options: &ArgMatches) -> ExitCode {
-    let Some(shell) = options.get_one::<Shell>("shell") else { return ExitCode::from(2) };
+pub(super) fn run(options: &ArgMatches) -> io::Result<ExitCode> {
+    let Some(shell) = options.get_one::<Shell>("shell") else { return Ok(ExitCode::from(2)) };
     let mut command = super::command();
     let mut script = Vec::new();
     clap_complete::generate(*shell, &mut command, "mcp-proxmox", &mut script);
-    print(String::from_utf8_lossy(&script).trim_end());
-    ExitCode::SUCCESS
+    print(String::from_utf8_lossy(&script).trim_end())?;
+    Ok(ExitCode::SUCCESS)
 }

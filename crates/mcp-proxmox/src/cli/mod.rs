@@ -26,7 +26,7 @@ use pve_client::Reader;
 use crate::{
     call::Limits,
     catalog::{self, Catalog},
-    config::{Config, Mistakes, settings},
+    config::{Config, Mistakes, misspelt, settings},
     policy::Policy,
     server::Server,
     tier::Access,
@@ -34,26 +34,31 @@ use crate::{
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let matches = match command().try_get_matches_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let matches = match helpful(command(), &arguments).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version are asked for, and go to standard output; everything else is a mistake.
             let code = if error.use_stderr() { 2 } else { 0 };
-            let _ = error.print();
-            return ExitCode::from(code);
+            return match error.print().or_else(unless_closed) {
+                Ok(()) => ExitCode::from(code),
+                Err(error) => unwritten(&error),
+            };
         }
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("mcp-proxmox cannot start: {error}"), 1),
     };
-    let code = runtime.block_on(dispatch(&matches));
+    let code = runtime.block_on(dispatch(&matches)).unwrap_or_else(|error| unwritten(&error));
     // A read of standard input may still be blocked in a thread; it must not hold up the end.
     runtime.shutdown_background();
     code
 }
 
-async fn dispatch(matches: &ArgMatches) -> ExitCode {
+/// # Errors
+/// What standard output said.
+async fn dispatch(matches: &ArgMatches) -> io::Result<ExitCode> {
     if let Some(("tools", options)) = matches.subcommand() {
         return tools::run(matches, options);
     }
@@ -65,12 +70,12 @@ async fn dispatch(matches: &ArgMatches) -> ExitCode {
     }
     let world = match World::open(matches).await {
         Ok(world) => world,
-        Err(complaint) => return complain(&complaint, 2),
+        Err(complaint) => return Ok(complain(&complaint, 2)),
     };
     match matches.subcommand() {
         Some(("check", _)) => check::run(&world).await,
         Some(("call", options)) => call::run(&world, options).await,
-        _ => serve(world).await,
+        _ => Ok(serve(world).await),
     }
 }
 
@@ -78,12 +83,17 @@ async fn dispatch(matches: &ArgMatches) -> ExitCode {
 struct World {
     config: Config,
     #[cfg(feature = "demo")]
-    #[expect(dead_code, reason = "the demo cluster lives as long as this holds it")]
+    /// It lives as long as this holds it.
     demo: Option<pve_sim::Sim>,
 }
 
 impl World {
     async fn open(matches: &ArgMatches) -> Result<Self, String> {
+        let names: Vec<_> =
+            std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+        for warning in misspelt(names.iter().map(String::as_str)) {
+            tell(&format!("mcp-proxmox: warning: {warning}"));
+        }
         #[cfg(feature = "demo")]
         let (config, demo) = if matches.get_flag("demo") {
             let demo = demo::start().await?;
@@ -109,17 +119,21 @@ impl World {
         Access::new(self.config.tier, Reader::new(self.config.pve.clone()))
     }
 
+    /// The settings in one line; a simulated cluster must not be taken for a real one.
+    fn summary(&self) -> String {
+        #[cfg(feature = "demo")]
+        if self.demo.is_some() {
+            return format!("the simulated demo cluster, {}", self.config.summary());
+        }
+        self.config.summary()
+    }
+
     fn policy(&self) -> Arc<Policy> {
         Arc::new(Policy::of(&self.config))
     }
 
     fn limits(&self) -> Arc<Limits> {
-        Arc::new(Limits {
-            tier: self.config.tier,
-            allow: self.config.allow.clone(),
-            protect: self.config.protect.clone(),
-            offered: self.catalog().names(),
-        })
+        Arc::new(Limits { tier: self.config.tier, offered: self.catalog().names() })
     }
 
     fn catalog(&self) -> Catalog {
@@ -128,14 +142,13 @@ impl World {
 }
 
 async fn serve(world: World) -> ExitCode {
-    tell(&format!("mcp-proxmox {}: {}", env!("CARGO_PKG_VERSION"), world.config.summary()));
+    tell(&format!("mcp-proxmox {}: {}", env!("CARGO_PKG_VERSION"), world.summary()));
     let server = Server::new(
         world.access(),
         world.catalog(),
         world.config.output,
         world.config.zone.clone(),
     )
-    .within(world.config.allow.clone(), world.config.protect.clone())
     .under(world.policy());
     match server.serve_stdio().await {
         Ok(()) => ExitCode::SUCCESS,
@@ -167,7 +180,7 @@ fn command() -> Command {
                 .value_name(setting.value)
                 .help(help)
                 .global(true)
-                .help_heading("Settings"),
+                .help_heading(SETTINGS),
         )
     });
     let command = Command::new("mcp-proxmox")
@@ -190,6 +203,23 @@ fn command() -> Command {
     command
 }
 
+/// The settings are the same for all commands; their help would bury what is a command's own.
+fn helpful(command: Command, arguments: &[OsString]) -> Command {
+    let is_named = |name: &str| arguments.iter().skip(1).any(|argument| argument == name);
+    if !command.get_subcommands().any(|command| is_named(command.get_name())) {
+        return command;
+    }
+    command
+        .mut_args(|argument| {
+            let is_setting = argument.get_help_heading() == Some(SETTINGS);
+            argument.hide(is_setting)
+        })
+        .mut_subcommands(|command| command.after_help("Settings: `mcp-proxmox --help` lists them."))
+}
+
+/// The heading of the settings in the help.
+const SETTINGS: &str = "Settings";
+
 const AFTER_HELP: &str = "\
 Examples:
   mcp-proxmox --demo call list_vms            see an answer without any Proxmox VE
@@ -204,9 +234,18 @@ fn tell(text: &str) {
 }
 
 /// Writes a result.
-fn print(text: &str) {
-    // A reader that has seen enough, such as `head`, is no mistake.
-    let _ = writeln!(io::stdout(), "{text}");
+fn print(text: &str) -> io::Result<()> {
+    let mut output = io::stdout();
+    writeln!(output, "{text}").and_then(|()| output.flush()).or_else(unless_closed)
+}
+
+/// A reader that has seen enough, such as `head`, is no mistake.
+fn unless_closed(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+}
+
+fn unwritten(error: &io::Error) -> ExitCode {
+    complain(&format!("mcp-proxmox: the result cannot be written to standard output: {error}"), 1)
 }
 
 fn complain(text: &str, code: u8) -> ExitCode {

@@ -1,6 +1,6 @@
 //! Failures of requests to PVE, in words that name the next step.
 
-use pve_client::{Error, Method, Refusal, RefusalKind, TlsProblem, Unsent, UnsentKind};
+use pve_client::{Error, LostWhy, Method, Refusal, RefusalKind, TlsProblem, Unsent, UnsentKind};
 
 use super::Failure;
 use crate::answer::clean::{label, paragraph, sentence};
@@ -9,10 +9,22 @@ impl Failure {
     /// The failure of a request. `asked` completes "could not …".
     pub fn from_pve(asked: &str, error: &Error) -> Self {
         let failure = Self::new(format!("could not {asked}: {}", happened(error)));
+        let kind = error.refusal().map(Refusal::kind);
+        let is_missing = matches!(kind, Some(RefusalKind::UnknownNode | RefusalKind::NoSuchGuest));
+        let failure = if is_missing { failure.missing() } else { failure };
         match advice(error) {
             Some(advice) => failure.hint(advice),
             None => failure,
         }
+    }
+
+    /// Why a request for a part of an answer failed, without what was asked: short, and the same for all
+    /// nodes that do not answer, so that it can be told once.
+    pub fn reason(error: &Error) -> String {
+        if is_silence(error) {
+            return SILENT.to_owned();
+        }
+        Self::of_part("ask", error).reason_of("ask").to_owned()
     }
 
     /// The failure of a part of an answer, other parts of which PVE gave to the same token.
@@ -25,6 +37,20 @@ impl Failure {
             )),
             _ => failure,
         }
+    }
+}
+
+/// What is said of whoever does not answer, whatever the number of seconds was.
+pub const SILENT: &str = "no answer in time";
+
+/// Whether the time was over before an answer came.
+pub fn is_silence(error: &Error) -> bool {
+    match error {
+        Error::Lost { why: LostWhy::TimedOut(_), .. } => true,
+        Error::Unsent(unsent) => {
+            matches!(unsent.kind, UnsentKind::DeadlineOver | UnsentKind::ConnectTimedOut(_))
+        }
+        _ => false,
     }
 }
 
@@ -135,9 +161,16 @@ fn advice(error: &Error) -> Option<String> {
 }
 
 fn unsent_advice(unsent: &Unsent) -> &'static str {
-    match &unsent.kind {
-        UnsentKind::DeadlineOver => "too much was asked at once, or a node hangs: ask for less",
+    // Of several hosts, the one with a certificate to look at is the one that something can be done about.
+    let is_tls = |kind: &&UnsentKind| matches!(kind, UnsentKind::Tls(_));
+    match unsent.kinds().find(is_tls).unwrap_or(&unsent.kind) {
+        UnsentKind::DeadlineOver | UnsentKind::NoPlace(_) => {
+            "too much was asked at once, or a node hangs: ask for less"
+        }
         UnsentKind::Tls(problem) => tls_advice(problem),
+        _ if !unsent.others.is_empty() => {
+            "only the user can mend this: is one of these hosts up, and are PVE_HOST and PVE_PORT right? `mcp-proxmox check` shows each"
+        }
         _ => {
             "only the user can mend this: is the host up, and are PVE_HOST and PVE_PORT right? `mcp-proxmox check` shows it step by step"
         }
@@ -233,7 +266,7 @@ fn forbidden_advice(path: Option<&str>, privileges: &[String]) -> String {
 mod tests {
     use std::{collections::BTreeMap, time::Duration};
 
-    use pve_client::{Fingerprint, LostWhy};
+    use pve_client::Fingerprint;
 
     use super::*;
 
@@ -250,7 +283,7 @@ mod tests {
     }
 
     fn unsent(kind: UnsentKind) -> Error {
-        Error::Unsent(Unsent { host: "pve.lan:8006".to_owned(), kind })
+        Error::Unsent(Unsent { host: "pve.lan:8006".to_owned(), kind, others: Vec::new() })
     }
 
     fn every_kind() -> Vec<Error> {
@@ -260,6 +293,7 @@ mod tests {
             method,
             path: "/version".to_owned(),
             why: LostWhy::TimedOut(Duration::from_secs(35)),
+            others: Vec::new(),
         };
         vec![
             refusal(401, "No ticket"),
@@ -307,6 +341,24 @@ mod tests {
                 assert!(!told.contains(type_name), "{told}");
             }
         }
+    }
+
+    #[test]
+    fn a_reason_is_short_and_names_no_node_where_it_is_only_silence() {
+        let lost = Error::Lost {
+            host: "pve.lan:8006".to_owned(),
+            method: Method::Get,
+            path: "/nodes/pve7/status".to_owned(),
+            why: LostWhy::TimedOut(Duration::from_secs(6)),
+            others: Vec::new(),
+        };
+        assert_eq!(Failure::reason(&lost), SILENT);
+        assert_eq!(Failure::reason(&unsent(UnsentKind::DeadlineOver)), SILENT);
+        let refused = refusal(403, "Permission check failed (/vms/100, VM.Audit)");
+        assert_eq!(
+            Failure::reason(&refused),
+            "the API token lacks the privilege VM.Audit on /vms/100 (403)"
+        );
     }
 
     #[test]

@@ -142,7 +142,7 @@ const NEEDS: [Need; 11] = [
     },
     Need {
         what: "pending updates",
-        tools: &["get_node_status", "get_cluster_health"],
+        tools: &["get_node_status"],
         level: Level::Read,
         is_basic: false,
         all_of: &[on("/nodes", &["Sys.Modify"])],
@@ -165,6 +165,22 @@ const NEEDS: [Need; 11] = [
         mend: Mend::Own("VM.PowerMgmt"),
     },
 ];
+
+/// What a tool needs, from the most to the least important.
+pub fn needs_of(tool: &str) -> impl Iterator<Item = &'static Need> {
+    NEEDS.iter().filter(move |need| need.tools.contains(&tool))
+}
+
+impl Need {
+    /// The privileges, with where they are needed: `VM.Audit on /vms`.
+    pub fn privileges(&self) -> String {
+        let held = self
+            .all_of
+            .iter()
+            .map(|Holding { root, any_of }| format!("{} on {root}", any_of.join(" or ")));
+        held.collect::<Vec<_>>().join(" and ")
+    }
+}
 
 /// How much of one thing a token sees.
 #[derive(Debug)]

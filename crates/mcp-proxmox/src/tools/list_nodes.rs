@@ -22,6 +22,8 @@ use crate::{
 const ASKED: usize = 8;
 /// How long a node may take to say its version and load, in seconds.
 const SECONDS: u64 = 8;
+/// How long all nodes may take, in seconds.
+const ALL_SECONDS: u64 = 30;
 /// How many nodes are asked at once.
 const AT_ONCE: usize = 4;
 
@@ -46,6 +48,9 @@ pub struct Output {
     /// Whether enough nodes are there to decide; absent where it is unknown or does not apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     quorate: Option<bool>,
+    /// Where a node is not online.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    votes: Option<String>,
     total: usize,
     online: usize,
     nodes: Table,
@@ -56,7 +61,7 @@ pub struct Output {
 impl Tool for ListNodes {
     const NAME: &'static str = "list_nodes";
     const TITLE: &'static str = "List nodes";
-    const DESCRIPTION: &'static str = "List the nodes (hosts) of the cluster with state, CPU, memory, root disk, uptime, version and load, \
+    const DESCRIPTION: &'static str = "List the nodes (hosts) of the cluster with state, CPU (mean of 10 s), memory, root disk, uptime, version and load, \
         and whether the cluster has quorum. For one node in depth use get_node_status.";
     const TOOLSET: Toolset = Toolset::Nodes;
 
@@ -117,16 +122,34 @@ impl Tool for ListNodes {
             );
         }
         let status = status.unwrap_or_default();
+        let votes = match &status.cluster {
+            // With all nodes there, there are all votes.
+            Some(_) if n_online < nodes.len() => votes(&pve, call, &nodes).await,
+            _ => None,
+        };
         notes.extend(standing(&status, nodes.len()));
         Ok(Output {
             quorate: status.cluster.as_ref().and_then(|cluster| cluster.quorate),
             cluster: status.cluster.and_then(|cluster| cluster.name).map(|name| label(&name)),
+            votes,
             total: nodes.len(),
             online: n_online,
             nodes: table,
             notes,
         })
     }
+}
+
+/// How many votes are there, of how many, and how many it takes. A QDevice's are not known.
+async fn votes(pve: &Reader, call: &Call, nodes: &[Listed]) -> Option<String> {
+    let members = pve.until(call.part(SECONDS)).get(cluster::config_nodes()).await.ok()?;
+    let is_here = |name: &Option<NodeName>| {
+        name.is_some() && nodes.iter().any(|node| node.node == *name && is_online(node))
+    };
+    let here = members.iter().filter(|member| is_here(&member.node));
+    let here: u64 = here.filter_map(|member| member.quorum_votes).sum();
+    let all: u64 = members.iter().filter_map(|member| member.quorum_votes).sum();
+    (all > 0).then(|| format!("{here} of {all}, {} needed; without a QDevice's", all / 2 + 1))
 }
 
 fn is_online(node: &Listed) -> bool {
@@ -136,17 +159,16 @@ fn is_online(node: &Listed) -> bool {
 /// What one node said of itself.
 struct Live {
     node: NodeName,
-    status: Result<node::Status, Failure>,
+    status: Result<node::Status, String>,
 }
 
 async fn ask(pve: &Reader, call: &Call, nodes: Vec<NodeName>) -> Vec<Live> {
-    let pve = pve.until(call.part(SECONDS));
+    let pve = pve.until(call.part(ALL_SECONDS));
     let pve = &pve;
     let answers = stream::iter(nodes).map(|node| async move {
-        let status = pve
-            .get(node::status(&node))
-            .await
-            .map_err(|error| Failure::of_part("ask the node", &error));
+        // Each node's time begins when it is asked.
+        let part = pve.until(call.part(SECONDS));
+        let status = part.get(node::status(&node)).await.map_err(|error| Failure::reason(&error));
         Live { node, status }
     });
     answers.buffer_unordered(AT_ONCE).collect().await
@@ -190,10 +212,10 @@ pub(super) fn short_version(text: &str) -> String {
 fn why_not(live: &[Live]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for answer in live {
-        let Err(failure) = &answer.status else { continue };
-        match reasons.iter_mut().find(|(reason, _)| *reason == failure.what()) {
+        let Err(why) = &answer.status else { continue };
+        match reasons.iter_mut().find(|(reason, _)| *reason == why.as_str()) {
             Some((_, nodes)) => nodes.push(answer.node.as_str()),
-            None => reasons.push((failure.what(), vec![answer.node.as_str()])),
+            None => reasons.push((why, vec![answer.node.as_str()])),
         }
     }
     let told = reasons

@@ -3,7 +3,7 @@
 //! One request for each node. Proxmox VE filters what it can; types in words, tokens and consoles are
 //! filtered here, since it knows one exact type, and users without their tokens.
 
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 use pve_client::{
     NodeName, Reader, VmId,
     task::{Filter, Listed, Source},
@@ -31,7 +31,11 @@ const SHOWN: usize = 20;
 /// How many more than are shown a node is asked for, since some are filtered here.
 const SPARE: usize = 150;
 /// How long a node may take, in seconds.
-const PART_SECONDS: u64 = 20;
+const NODE_SECONDS: u64 = 12;
+/// How long all nodes may take, in seconds.
+const PART_SECONDS: u64 = 36;
+/// How many nodes are asked at once.
+const AT_ONCE: usize = 4;
 /// How many are shown at most.
 const MOST: usize = 200;
 
@@ -53,10 +57,8 @@ pub struct Input {
     vm: Option<String>,
     /// User or token.
     user: Option<String>,
-    /// `2h` ago or ISO 8601.
-    since: Option<String>,
-    /// Likewise.
-    until: Option<String>,
+    #[serde(flatten)]
+    range: when::Range,
     /// Rows.
     limit: Option<u32>,
     /// `next_cursor`.
@@ -89,7 +91,7 @@ impl Tool for ListTasks {
     type Output = Output;
 
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
-        let (since, until) = when::range(call, input.since.as_deref(), input.until.as_deref())?;
+        let (since, until) = input.range.read(call)?;
         let cursor = input.cursor.as_deref().map(Cursor::read).transpose()?;
         let guest = match &input.vm {
             Some(vm) => Some(vmid(&pve, vm).await?),
@@ -107,8 +109,16 @@ impl Tool for ListTasks {
             cursor.as_ref().map_or(until, |at| Some(at.start)),
         );
         let part = pve.until(call.part(PART_SECONDS));
-        let lists = chosen.nodes.iter().map(|node| tasks::list(&part, node, &picks.filter));
-        let (lists, rights) = futures_util::join!(join_all(lists), Rights::ask(&part));
+        let (ask, filter) = (&part, &picks.filter);
+        let lists = stream::iter(chosen.nodes.clone()).map(|node| async move {
+            // Each node's time begins when it is asked, so that those that hang leave time for the others.
+            let pve = ask.until(call.part(NODE_SECONDS));
+            let list = tasks::list(&pve, &node, filter).await;
+            (node, list)
+        });
+        let lists = lists.buffer_unordered(AT_ONCE).collect::<Vec<_>>();
+        let (rights, mut lists) = futures_util::join!(Rights::ask(&part), lists);
+        lists.sort_by(|(a, _), (b, _)| a.cmp(b));
         let mut output = Output {
             shown: 0,
             tasks: Table::new(&["started", "took", "type", "id", "outcome", "upid"]),
@@ -117,7 +127,7 @@ impl Tool for ListTasks {
             notes: Vec::new(),
         };
         let mut page = Page::default();
-        for (node, list) in chosen.nodes.iter().zip(lists) {
+        for (node, list) in lists {
             match list {
                 Ok(list) => page.add(list, &picks),
                 Err(error) => {

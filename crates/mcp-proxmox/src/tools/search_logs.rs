@@ -5,7 +5,7 @@
 
 mod sources;
 
-use futures_util::{future::join_all, join};
+use futures_util::{StreamExt as _, join, stream};
 use pve_client::Reader;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,8 +35,10 @@ const SHOWN: usize = 40;
 const CHARACTERS: usize = 30_000;
 /// How far back the search goes, where nobody says how far.
 const DAY: i64 = 86_400;
-/// How long a source may take, in seconds.
-const PART_SECONDS: u64 = 25;
+/// How long all sources may take, in seconds.
+const PART_SECONDS: u64 = 36;
+/// How many nodes are asked at once, for their journals and for their tasks.
+const AT_ONCE: usize = 2;
 /// How many are shown at most.
 const MOST: usize = 200;
 
@@ -117,6 +119,7 @@ impl Tool for SearchLogs {
         let part = pve.until(call.part(PART_SECONDS));
         let search = Search {
             pve: &part,
+            call,
             since: since.unwrap_or(end - DAY),
             until,
             severity: input.severity,
@@ -133,13 +136,16 @@ impl Tool for SearchLogs {
         let wants = |source| sources.is_empty() || sources.contains(&source);
         let of_journals = async {
             let nodes = chosen.nodes.iter().filter(|_| wants(Source::Journal));
-            join_all(nodes.map(|node| search.journal(node))).await
+            let hits: Vec<_> = nodes.map(|node| search.journal(node)).collect();
+            // In no order, or one node that hangs would keep all the later ones waiting.
+            stream::iter(hits).buffer_unordered(AT_ONCE).collect::<Vec<_>>().await
         };
         let of_tasks = async {
             // A unit is a matter of journals.
             let nodes =
                 chosen.nodes.iter().filter(|_| wants(Source::Tasks) && search.unit.is_none());
-            join_all(nodes.map(|node| search.tasks(node))).await
+            let hits: Vec<_> = nodes.map(|node| search.tasks(node)).collect();
+            stream::iter(hits).buffer_unordered(AT_ONCE).collect::<Vec<_>>().await
         };
         let of_cluster = async {
             if wants(Source::Cluster) && search.unit.is_none() {
@@ -151,6 +157,7 @@ impl Tool for SearchLogs {
         let (journals, tasks, cluster) = join!(of_journals, of_tasks, of_cluster);
         let mut all = Hits { missing: chosen.missing, ..Hits::default() };
         journals.into_iter().chain(tasks).for_each(|hits| all.extend(hits));
+        all.missing.sort_unstable();
         if let Some((hits, rights)) = cluster {
             all.extend(hits);
             if rights.lacks("Sys.Syslog", "/") {

@@ -89,6 +89,7 @@ async fn nodes_are_listed_with_the_one_that_is_off() {
         let answer = answer_as(token, "list_nodes", json!({})).await;
         assert_eq!((&answer["cluster"], &answer["quorate"]), (&json!("lab"), &json!(true)));
         assert_eq!((&answer["total"], &answer["online"]), (&json!(2), &json!(1)));
+        assert_eq!(answer["votes"], "2 of 3, 2 needed; without a QDevice's");
         let on = row(&answer["nodes"], "node", &json!("pve1"));
         assert_eq!(
             (&on["status"], &on["cores"], &on["version"]),
@@ -130,7 +131,7 @@ async fn a_guest_of_the_node_that_is_off_is_unknown() {
     let answer = answer_as(ROOT, "get_vm_status", json!({ "vm": "110" })).await;
     assert_eq!((&answer["status"], &answer["node"]), (&json!("unknown"), &json!("pve2")));
     assert!(notes(&answer).contains("pve2"), "{answer}");
-    for figure in ["memory", "cpu_percent", "uptime", "network", "disk"] {
+    for figure in ["memory", "cpu_percent", "uptime", "network_since_start", "disk"] {
         assert!(answer.get(figure).is_none(), "{figure}");
     }
 }
@@ -208,6 +209,7 @@ async fn with_pmxcfs_down_every_tool_says_so() {
 async fn with_both_nodes_up_guests_of_the_second_are_read_through_the_first() {
     let answer = answer_in(RecordedState::Remote, "list_nodes", json!({})).await;
     assert_eq!(answer["online"], 2);
+    assert!(answer.get("votes").is_none(), "they are all there");
     let answer =
         answer_in(RecordedState::Remote, "get_node_status", json!({ "node": "pve2" })).await;
     assert_eq!(answer["status"], "online");

@@ -16,7 +16,8 @@ const BRIDGE_VETH_TAP_OLD: &str = include_str!("bridge-veth-tap-5.9.txt");
 const BOND_VLAN_OVS: &str = include_str!("bond-vlan-ovs.txt");
 const BOND_VLAN_OVS_OLD: &str = include_str!("bond-vlan-ovs-5.9.txt");
 
-/// iproute2 before 5.9: `overrun`, and other tables of errors in between.
+/// iproute2 before 5.9: `overrun`, and other tables of errors in between. **Written by hand** in that layout, not
+/// captured.
 const OLD: &str = "\
 1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN group default qlen 1000
     link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00 promiscuity 0 minmtu 0 maxmtu 0 numtxqueues 1 numrxqueues 1 gso_max_size 65536 gso_max_segs 65535 

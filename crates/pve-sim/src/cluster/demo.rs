@@ -4,6 +4,7 @@ mod consoles;
 mod details;
 mod network;
 mod storages;
+mod troubles;
 
 use crate::{
     cluster::{Cluster, Guest, Node, State, Subscription, Takes, Task, Update, demo_logs},
@@ -72,6 +73,7 @@ impl Cluster {
         demo.storages = storages::of(&demo.guests, now);
         details::add(&mut demo, now);
         network::add(&mut demo);
+        troubles::add(&mut demo, now);
         consoles::give(&mut demo);
         demo.tasks = tasks(now);
         for node in &mut demo.nodes {
@@ -171,7 +173,9 @@ fn troubled() -> Vec<Guest> {
 
 /// Last night's backups, one that still runs, and what went wrong since.
 fn tasks(now: u64) -> Vec<Task> {
-    let night = now - now % DAY - 3 * HOUR;
+    // The newest evening whose backups are done, whatever time it is.
+    let evening = 21 * HOUR;
+    let night = (now - evening - 2400) / DAY * DAY + evening;
     let mut tasks = Vec::new();
     for node in ["pve1", "pve2", "pve3"] {
         let is_broken = node == "pve2";

@@ -1,7 +1,7 @@
 //! A node: the machine, what runs on it, and what it says of itself.
 
 use super::network::Interface;
-use crate::cluster::Journal;
+use crate::cluster::{Journal, Version};
 
 /// A node of the cluster.
 #[derive(Debug, Clone)]
@@ -65,6 +65,12 @@ pub struct Node {
     pub journal: Journal,
     /// How far its clock is set ahead of UTC, in minutes: its time zone.
     pub utc_offset: i32,
+    /// How far its clock is ahead, in seconds.
+    pub clock_ahead: i64,
+    /// In how many days its certificate ends, if not when the one of the simulator does.
+    pub certificate_days: Option<i64>,
+    /// Its version of PVE, if not that of the cluster.
+    pub version: Option<Version>,
 }
 
 /// A service of a node.
@@ -145,6 +151,9 @@ impl Node {
             network_changes: None,
             journal: Journal::default(),
             utc_offset: 0,
+            clock_ahead: 0,
+            certificate_days: None,
+            version: None,
         }
     }
 

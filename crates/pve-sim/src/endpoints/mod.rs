@@ -11,6 +11,8 @@
 
 mod access;
 mod apt;
+mod backup;
+mod ceph;
 mod certificates;
 mod cluster_log;
 mod cluster_status;
@@ -28,6 +30,7 @@ mod node_status;
 mod nodes;
 mod parameters;
 mod power;
+mod replication;
 mod report;
 mod resources;
 mod rrddata;
@@ -39,6 +42,7 @@ mod subscription;
 mod syslog;
 mod task_log;
 mod tasks;
+mod time;
 mod version;
 
 use crate::{
@@ -54,6 +58,8 @@ use parameters::{Parameter, Values};
 const GROUPS: &[&[Route]] = &[
     access::ROUTES,
     apt::ROUTES,
+    backup::ROUTES,
+    ceph::ROUTES,
     certificates::ROUTES,
     cluster_log::ROUTES,
     cluster_status::ROUTES,
@@ -69,6 +75,7 @@ const GROUPS: &[&[Route]] = &[
     node_status::ROUTES,
     nodes::ROUTES,
     power::ROUTES,
+    replication::ROUTES,
     report::ROUTES,
     resources::ROUTES,
     rrddata::ROUTES,
@@ -80,6 +87,7 @@ const GROUPS: &[&[Route]] = &[
     syslog::ROUTES,
     task_log::ROUTES,
     tasks::ROUTES,
+    time::ROUTES,
     version::ROUTES,
 ];
 
@@ -178,6 +186,7 @@ fn checked(world: &mut World, token: &str, request: &Request, target: &str) -> A
     };
     let wanted = Wanted { token, values };
     power::time_passes(world, route, &wanted);
+    world.expire_tickets();
     let rights = Rights::of(&world.cluster, token);
     let (path, any_of) = match route.needs {
         Needs::Nothing => ("", &[][..]),

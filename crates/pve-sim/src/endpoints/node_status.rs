@@ -79,7 +79,8 @@ fn status(call: &Call<'_>) -> Answer {
             kernel.text("machine", "x86_64");
         });
         data.text("kversion", &format!("Linux {} {kernel_version}", node.kernel));
-        data.text("pveversion", &format!("pve-manager/{}/{}", version.full(), version.repoid));
+        let own = node.version.as_ref().unwrap_or(version);
+        data.text("pveversion", &format!("pve-manager/{}/{}", own.full(), own.repoid));
         data.object("boot-info", |boot| {
             boot.text("mode", &node.boot_mode);
             if node.boot_mode == "efi" {

@@ -21,6 +21,7 @@ mod zed;
 
 use std::{
     fmt::Write as _,
+    io,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -89,57 +90,57 @@ fn server_name(text: &str) -> Result<String, String> {
         .ok_or_else(|| "write up to 32 letters, digits, - or _".to_owned())
 }
 
-pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> ExitCode {
+pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<ExitCode> {
     let text = |name: &str| options.get_one::<String>(name).cloned().unwrap_or_default();
     let Some(client) = CLIENTS.iter().find(|client| client.name == text("client")) else {
-        return ExitCode::from(2);
+        return Ok(ExitCode::from(2));
     };
     let places = Places { variable: &variable };
     let is_written = options.get_flag("write");
     let mut notes = Vec::new();
     let server = match server(client, matches, options, &places, &mut notes) {
         Ok(server) => server,
-        Err(complaint) => return complain(&complaint, 2),
+        Err(complaint) => return Ok(complain(&complaint, 2)),
     };
     let file =
         options.get_one::<String>("file").map(PathBuf::from).or_else(|| (client.file)(&places));
     let snippet = match (client.merge)("", &server, Existing::Keep) {
         Ok(Merged::Changed(snippet)) => snippet,
         Ok(Merged::Same) => String::new(),
-        Err(wrong) => return complain(&wrong, 1),
+        Err(wrong) => return Ok(complain(&wrong, 1)),
     };
     if !is_written {
-        print(snippet.trim_end());
+        print(snippet.trim_end())?;
         let place = file.map_or_else(String::new, |file| format!(" into {}", file.display()));
         tell(&format!(
             "\n{}: this goes{place}; --write merges it there, and keeps what is in it",
             client.title
         ));
         tell_all(&notes);
-        return ExitCode::SUCCESS;
+        return Ok(ExitCode::SUCCESS);
     }
     let Some(file) = file else {
         let wrong = format!(
             "nobody knows where {} has its file here\n\nhint: --file names it",
             client.title
         );
-        return complain(&wrong, 1);
+        return Ok(complain(&wrong, 1));
     };
     let existing = if options.get_flag("replace") { Existing::Replace } else { Existing::Keep };
     match merge_into(client, &file, &server, existing) {
         Ok(done) => {
-            print(&done);
+            print(&done)?;
             tell_all(&notes);
-            ExitCode::SUCCESS
+            Ok(ExitCode::SUCCESS)
         }
-        Err(wrong) => complain(
+        Err(wrong) => Ok(complain(
             &format!(
                 "{} was not changed: {wrong}\n\nhint: put this in yourself:\n\n{}",
                 file.display(),
                 snippet.trim_end()
             ),
             1,
-        ),
+        )),
     }
 }
 
@@ -158,7 +159,7 @@ fn merge_into(
 ) -> Result<String, String> {
     let before = match std::fs::read_to_string(file) {
         Ok(text) => Some(text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(format!("it cannot be read: {error}")),
     };
     let merged = (client.merge)(before.as_deref().unwrap_or_default(), server, existing)?;

@@ -13,7 +13,11 @@ use super::{Row, state};
 use crate::{call::Call, failure::Failure};
 
 /// How long a node may take, in seconds.
-const SECONDS: u64 = 25;
+const SECONDS: u64 = 12;
+/// How long all nodes may take, in seconds.
+const ALL_SECONDS: u64 = 30;
+/// How many nodes are named that did not answer.
+const NAMED: usize = 8;
 /// How many nodes are asked at once.
 const AT_ONCE: usize = 4;
 
@@ -21,15 +25,16 @@ const AT_ONCE: usize = 4;
 pub(super) async fn ask(pve: &Reader, call: &Call, guests: &mut [Row]) -> Vec<String> {
     let running = guests.iter().filter(|guest| is_asked(guest));
     let nodes: BTreeSet<NodeName> = running.filter_map(|guest| guest.listed.node.clone()).collect();
-    let pve = pve.until(call.part(SECONDS));
+    let pve = pve.until(call.part(ALL_SECONDS));
     let pve = &pve;
     let answers = stream::iter(nodes).map(|node| async move {
-        let answer = pve.get(guest::list_full(&node)).await;
+        // Each node's time begins when it is asked, so that those that hang leave time for the others.
+        let answer = pve.until(call.part(SECONDS)).get(guest::list_full(&node)).await;
         (node, answer)
     });
     let mut states: HashMap<VmId, String> = HashMap::new();
     let mut answered = BTreeSet::new();
-    let mut notes = Vec::new();
+    let mut silent: BTreeMap<String, Vec<NodeName>> = BTreeMap::new();
     for (node, answer) in answers.buffer_unordered(AT_ONCE).collect::<Vec<_>>().await {
         match answer {
             Ok(listed) => {
@@ -39,15 +44,21 @@ pub(super) async fn ask(pve: &Reader, call: &Call, guests: &mut [Row]) -> Vec<St
                 );
             }
             Err(error) => {
-                let failure = Failure::of_part("ask the node", &error);
-                notes.push(format!(
-                    "states on {} are not exact: {}",
-                    node.as_str(),
-                    failure.what()
-                ));
+                silent.entry(Failure::reason(&error)).or_default().push(node);
             }
         }
     }
+    let mut notes: Vec<String> = silent
+        .into_iter()
+        .map(|(reason, mut nodes)| {
+            nodes.sort_unstable();
+            let n_more = nodes.len().saturating_sub(NAMED);
+            let named =
+                nodes.iter().take(NAMED).map(NodeName::as_str).collect::<Vec<_>>().join(", ");
+            let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
+            format!("states on {named}{more} are not exact: {reason}")
+        })
+        .collect();
     let mut n_missing: BTreeMap<NodeName, usize> = BTreeMap::new();
     for guest in guests.iter_mut().filter(|guest| is_asked(guest)) {
         match guest.listed.vmid.and_then(|vmid| states.remove(&vmid)) {

@@ -8,6 +8,7 @@ use pve_client::{
 
 use crate::{
     answer::log_text::{self, Severity},
+    call::Call,
     failure::Failure,
     logs::{
         journal::{self, Query},
@@ -25,12 +26,15 @@ const TASKS: u32 = 300;
 const LOGS: usize = 5;
 /// How many lines at the end of such a log are looked through.
 const ENDING: u32 = 200;
+/// How long one question to a node may take, in seconds.
+const NODE_SECONDS: u64 = 15;
 /// How many entries of the cluster's log are looked at.
 const ENTRIES: u32 = 1000;
 
 /// What is looked for.
 pub(super) struct Search<'a> {
     pub(super) pve: &'a Reader,
+    pub(super) call: &'a Call,
     /// In seconds since 1970.
     pub(super) since: i64,
     pub(super) until: Option<i64>,
@@ -80,6 +84,11 @@ impl Hits {
 }
 
 impl Search<'_> {
+    /// For one node, whose time begins when it is asked: nodes that hang leave time for the others.
+    fn of_node(&self) -> Reader {
+        self.pve.until(self.call.part(NODE_SECONDS))
+    }
+
     /// A node's journal.
     pub(super) async fn journal(&self, node: &NodeName) -> Hits {
         let query = Query {
@@ -94,7 +103,7 @@ impl Search<'_> {
             most: LOOKED_AT,
             before: None,
         };
-        let read = match journal::read(self.pve, node, &query).await {
+        let read = match journal::read(&self.of_node(), node, &query).await {
             Ok(read) => read,
             Err(error) => {
                 let asked = format!("read the journal of {node}");
@@ -144,7 +153,7 @@ impl Search<'_> {
             limit: Some(TASKS),
             ..Filter::default()
         };
-        let list = match tasks::list(self.pve, node, &filter).await {
+        let list = match tasks::list(&self.of_node(), node, &filter).await {
             Ok(list) => list,
             Err(error) => {
                 let asked = format!("list the tasks of {node}");
@@ -182,7 +191,7 @@ impl Search<'_> {
     }
 
     async fn log(&self, upid: &Upid) -> (Upid, Vec<String>) {
-        let part = task_log::tail(self.pve, upid, ENDING).await.unwrap_or_default();
+        let part = task_log::tail(&self.of_node(), upid, ENDING).await.unwrap_or_default();
         (upid.clone(), part.lines.iter().map(task_log::Line::shown).collect())
     }
 

@@ -18,7 +18,7 @@ fn entry(title: &'static str, why: &'static str, error: impl Into<Error>) -> Ent
 }
 
 fn unsent(kind: impl Into<UnsentKind>) -> Unsent {
-    Unsent { host: "pve1.lan:8006".to_owned(), kind: kind.into() }
+    Unsent { host: "pve1.lan:8006".to_owned(), kind: kind.into(), others: Vec::new() }
 }
 
 fn refused(method: Method, path: &str, status: u16, message: &str) -> Refusal {
@@ -206,6 +206,7 @@ fn answers() -> Vec<Entry> {
         method,
         path: "/nodes/pve1/qemu/100/status/start".to_owned(),
         why,
+        others: Vec::new(),
     };
     vec![
         entry(

@@ -268,7 +268,8 @@ fn a_link_stays_a_link_and_a_file_keeps_its_mode() {
 fn a_container_is_handed_the_files_that_the_settings_name() {
     let home = Home::new("docker");
     let file = home.put("token", SECRET);
-    fs::create_dir(home.0.join("log")).unwrap();
+    // The settings are checked as for a start: the audit log has to be writable.
+    fs::create_dir_all(home.0.join("log")).unwrap();
     let mut command = home.config(&["cursor", "--via", "docker"]);
     command
         .env_remove("PVE_TOKEN_SECRET")

@@ -1,16 +1,24 @@
-"""Reads `.ci/examples.json`: for every tool, calls that must work on the demo cluster, and the settings for them.
+"""Reads `.ci/examples.json`: for every tool, prompt, resource and completion, what must work on the demo cluster, and
+the settings for it.
 
 Calls that must be refused are made from the tool's own schema, so that nobody has to write them down.
 """
 
 import json
 import os
+import urllib.parse
 
 with open(os.path.join(os.path.dirname(__file__), "..", "examples.json"), encoding="utf-8") as file:
     _written = json.load(file)
 
 # The calls for each tool: a list of argument objects by the tool's name.
 CALLS = _written["tools"]
+# Arguments for each prompt, by its name.
+PROMPTS = _written["prompts"]
+# A template and a value for each resource with a variable in its address.
+RESOURCES = _written["resources"]
+# What somebody types into an argument, and the beginning of what must be suggested.
+COMPLETIONS = _written["completions"]
 # Settings that offer every tool, and none that stops to ask. The demo cluster is made anew for each process.
 EVERYTHING = _written["settings"]
 
@@ -30,6 +38,26 @@ def filled(arguments, answers):
         return answer["rows"][0][answer["columns"].index(column)]
 
     return {name: value(written) for name, written in arguments.items()}
+
+
+def address(resource, answers):
+    """The address of an example of a resource."""
+    value = filled({"value": resource["value"]}, answers)["value"]
+    before, _, after = resource["template"].partition("{")
+    # As clients expand a template: everything but letters, digits and a few signs is encoded.
+    return before + urllib.parse.quote(value, safe="") + after.partition("}")[2]
+
+
+def reference(completion):
+    """What the argument of a completion belongs to, as the protocol says it."""
+    if "prompt" in completion:
+        return {"type": "ref/prompt", "name": completion["prompt"]}
+    return {"type": "ref/resource", "uri": completion["template"]}
+
+
+def finds(completion, values):
+    """Whether what must be suggested is."""
+    return any(value.startswith(completion["finds"]) for value in values) and len(values) <= 100
 
 
 def misfits(tool):

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-from examples import CALLS, EVERYTHING, sources
+from examples import CALLS, EVERYTHING, PROMPTS, RESOURCES, address, sources
 from session import environment
 from tally import Tally
 
@@ -52,4 +52,27 @@ for name, calls in CALLS.items():
     arguments = [part for key, value in calls[0].items() for part in ("--tool-arg", f"{key}={shape(value)}")]
     done = inspect("auto", "--method", "tools/call", "--tool-name", name, *arguments)
     tally.check(f"{name} works", done.returncode == 0 and '"isError": true' not in done.stdout, done.stdout[:500] + done.stderr[:500])
+for name, examples in PROMPTS.items():
+    arguments = [part for key, value in examples[-1].items() for part in ("--prompt-args", f"{key}={value}")]
+    done = inspect("auto", "--method", "prompts/get", "--prompt-name", name, *arguments)
+    tally.check(f"{name} is got", done.returncode == 0 and '"messages"' in done.stdout, done.stdout[:500] + done.stderr[:500])
+for method, key, wanted in (
+    ("prompts/list", "prompts", len(PROMPTS)),
+    ("resources/list", "resources", None),
+    ("resources/templates/list", "resourceTemplates", len(RESOURCES)),
+):
+    for each in ERAS:
+        done = inspect(each, "--method", method)
+        listed = json.loads(done.stdout).get(key) if done.returncode == 0 else None
+        is_right = listed is not None and wanted in (None, len(listed))
+        tally.check(f"{each}: {method} works", is_right, done.stdout[:500] + done.stderr[:500])
+        # One process for each: those with an address of their own are few.
+        for resource in listed or [] if (method, each) == ("resources/list", "auto") else []:
+            done = inspect("auto", "--method", "resources/read", "--uri", resource["uri"])
+            tally.check(f"{resource['uri']} is read", done.returncode == 0 and '"contents"' in done.stdout, done.stdout[:500] + done.stderr[:500])
+for resource in RESOURCES:
+    if not sources([resource]):
+        uri = address(resource, {})
+        done = inspect("auto", "--method", "resources/read", "--uri", uri)
+        tally.check(f"{uri} is read", done.returncode == 0 and '"contents"' in done.stdout, done.stdout[:500] + done.stderr[:500])
 tally.close()

@@ -9,9 +9,9 @@ import sys
 
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp.types import ElicitResult
+from mcp.types import ElicitResult, PromptReference, ResourceTemplateReference
 
-from examples import CALLS, EVERYTHING, filled, sources
+from examples import CALLS, COMPLETIONS, EVERYTHING, PROMPTS, RESOURCES, address, filled, finds, sources
 from session import MODERN, environment
 from tally import Tally
 
@@ -48,6 +48,37 @@ async def converse(mode):
         except Exception as error:  # The client's own class differs between its versions.
             code = code_of(error)
         tally.check(f"{mode}: an unknown tool is a protocol error", code == -32602, code)
+        await beside(mode, client)
+
+
+async def beside(mode, client):
+    """Every prompt, resource and completion."""
+    prompts = (await client.list_prompts()).prompts
+    tally.check(f"{mode}: every prompt of the examples is listed", sorted(prompt.name for prompt in prompts) == sorted(PROMPTS), prompts)
+    for name, examples in PROMPTS.items():
+        for arguments in examples:
+            got = await client.get_prompt(name, arguments)
+            tally.check(f"{mode}: {name} {json.dumps(arguments)} has a text", got.messages and got.messages[0].content.text, repr(got))
+    templates = [template.uri_template for template in (await client.list_resource_templates()).resource_templates]
+    tally.check(f"{mode}: every template of the examples is listed", sorted(templates) == sorted(each["template"] for each in RESOURCES), templates)
+    answers = {source: (await client.call_tool(source, {})).structured_content for source in sources(RESOURCES)}
+    listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
+    for uri in listed + [address(resource, answers) for resource in RESOURCES]:
+        got = await client.read_resource(uri)
+        holds = [getattr(content, "text", None) or getattr(content, "blob", None) for content in got.contents]
+        tally.check(f"{mode}: {uri} has content", holds and all(holds), repr(got)[:300])
+    try:
+        code = repr(await client.read_resource("pve://vms/999"))
+    except Exception as error:
+        code = code_of(error)
+    tally.check(f"{mode}: a resource that is not there has the code of the revision", code == (-32002 if mode == "legacy" else -32602), code)
+    for completion in COMPLETIONS:
+        if "prompt" in completion:
+            reference = PromptReference(type="ref/prompt", name=completion["prompt"])
+        else:
+            reference = ResourceTemplateReference(type="ref/resource", uri=completion["template"])
+        got = await client.complete(reference, {"name": completion["argument"], "value": completion["typed"]})
+        tally.check(f"{mode}: {json.dumps(completion)} is completed", finds(completion, got.completion.values), repr(got))
 
 
 async def write(mode):

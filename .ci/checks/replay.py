@@ -82,11 +82,11 @@ def those_who_may_see(replay):
         for vmid, name in ((107, "noguestos"), (201, "ct-db")):
             said = user.call("get_vm_status", f"vm={vmid}")
             user.check(f"{vmid} is {name}, stopped", (said.json["name"], said.json["status"]) == (name, "stopped"), said)
-            is_without(user, said, "cpu_percent", "uptime", "network", "disk_io", "memory_on_host")
+            is_without(user, said, "cpu_percent", "uptime", "network_since_start", "disk_io_since_start", "memory_on_host")
         said = user.call("get_vm_status", "vm=110")
         user.check("110 is unknown, on pve2", (said.json["status"], said.json["node"]) == ("unknown", "pve2"), said)
         user.tells("the state of 110", said, "offline")
-        is_without(user, said, "name", "cpu_percent", "cores", "memory", "disk", "uptime", "network")
+        is_without(user, said, "name", "cpu_percent", "cores", "memory", "disk", "uptime", "network_since_start")
 
         recorded = MATERIAL.data(f"by-token-nodestatus--{short}")
         said = user.call("get_node_status", "node=pve1")

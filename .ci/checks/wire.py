@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from examples import CALLS, EVERYTHING, filled, misfits, sources
+from examples import CALLS, COMPLETIONS, EVERYTHING, PROMPTS, RESOURCES, address, filled, finds, misfits, reference, sources
 from session import LEGACY, MODERN, Gone, Session, environment
 from tally import Tally
 
@@ -23,6 +23,7 @@ SCHEMAS = sys.argv[2] if len(sys.argv) > 2 else None
 DEMO = [PROGRAM, "--demo"]
 
 INVALID_PARAMS, NO_METHOD, WRONG_REVISION = -32602, -32601, -32022
+NO_RESOURCE = -32002
 
 tally = Tally("wire")
 
@@ -132,6 +133,68 @@ def answer_of(session, tool):
     return result(tool, session.ask("tools/call", {"name": tool, "arguments": {}})).get("structuredContent", {})
 
 
+def look_at_prompts(session, schemas):
+    """Every prompt, with arguments that fit and some that do not."""
+    revision = session.revision
+    listed = result(f"{revision}: prompts/list", session.ask("prompts/list", {}))
+    schemas.check(f"{revision}: prompts/list", "ListPromptsResult", listed)
+    prompts = listed.get("prompts", [])
+    names = [prompt["name"] for prompt in prompts]
+    tally.check(f"{revision}: the prompts are those of .ci/examples.json", sorted(names) == sorted(PROMPTS), names)
+    for prompt in prompts:
+        name = prompt["name"]
+        tally.check(f"{revision}: {name} is described", prompt.get("title") and prompt.get("description"), prompt)
+        for arguments in PROMPTS.get(name, []):
+            what = f"{revision}: prompts/get {name} {json.dumps(arguments)}"
+            got = result(what, session.ask("prompts/get", {"name": name, "arguments": arguments}))
+            schemas.check(what, "GetPromptResult", got)
+            texts = [message["content"].get("text", "") for message in got.get("messages", [])]
+            tally.check(f"{what} names tools", any(tool in text for tool in CALLS for text in texts), texts)
+        odd = session.ask("prompts/get", {"name": name, "arguments": {"no_such_argument": "1"}})
+        error(f"{revision}: {name} with an argument that it has not", schemas, odd, INVALID_PARAMS)
+    error(f"{revision}: an unknown prompt", schemas, session.ask("prompts/get", {"name": "no_such"}), INVALID_PARAMS)
+
+
+def look_at_resources(session, schemas):
+    """Every resource, and addresses that lead nowhere."""
+    revision = session.revision
+    listed = result(f"{revision}: resources/list", session.ask("resources/list", {}))
+    schemas.check(f"{revision}: resources/list", "ListResourcesResult", listed)
+    templates = result(f"{revision}: resources/templates/list", session.ask("resources/templates/list", {}))
+    schemas.check(f"{revision}: resources/templates/list", "ListResourceTemplatesResult", templates)
+    found = [template["uriTemplate"] for template in templates.get("resourceTemplates", [])]
+    wanted = [resource["template"] for resource in RESOURCES]
+    tally.check(f"{revision}: the templates are those of .ci/examples.json", sorted(found) == sorted(wanted), found)
+    answers = {source: answer_of(session, source) for source in sources(RESOURCES)}
+    uris = [resource["uri"] for resource in listed.get("resources", [])]
+    for uri in uris + [address(resource, answers) for resource in RESOURCES]:
+        what = f"{revision}: resources/read {uri}"
+        got = result(what, session.ask("resources/read", {"uri": uri}))
+        schemas.check(what, "ReadResourceResult", got)
+        contents = got.get("contents", [])
+        holds = [content.get("text") or content.get("blob") for content in contents if content.get("uri") == uri]
+        tally.check(f"{what} has content under its address", holds and all(holds), str(contents)[:300])
+        if revision == MODERN:
+            tally.check(f"{what} says how long it may be kept", "ttlMs" in got and got.get("cacheScope") == "private", str(got)[:300])
+    code = INVALID_PARAMS if revision == MODERN else NO_RESOURCE
+    for uri in ("pve://no/such", "pve://vms/999", "pve://nodes/..", "pve://vms/100%2Fstatus", "file:///etc/passwd"):
+        error(f"{revision}: resources/read {uri}", schemas, session.ask("resources/read", {"uri": uri}), code)
+
+
+def look_at_completions(session, schemas):
+    """Every kind of completion."""
+    revision = session.revision
+    for completion in COMPLETIONS:
+        what = f"{revision}: completion/complete {json.dumps(completion)}"
+        argument = {"name": completion["argument"], "value": completion["typed"]}
+        got = result(what, session.ask("completion/complete", {"ref": reference(completion), "argument": argument}))
+        schemas.check(what, "CompleteResult", got)
+        tally.check(f"{what} finds it", finds(completion, got.get("completion", {}).get("values", [])), got)
+    for ref in ({"type": "ref/prompt", "name": "no_such"}, {"type": "ref/resource", "uri": "pve://no/{such}"}):
+        odd = session.ask("completion/complete", {"ref": ref, "argument": {"name": "x", "value": ""}})
+        error(f"{revision}: completing {json.dumps(ref)}", schemas, odd, INVALID_PARAMS)
+
+
 def converse(revision):
     """One whole conversation in one revision. Returns the tools."""
     schemas = Schemas(revision)
@@ -148,6 +211,11 @@ def converse(revision):
 
         listed = result(f"{revision}: tools/list", session.ask("tools/list", {}))
         schemas.check(f"{revision}: tools/list", "ListToolsResult", listed)
+        if not modern:
+            tally.check(f"{revision}: the list says nothing that is newer", "ttlMs" not in listed and "cacheScope" not in listed, list(listed))
+        capabilities = set(opened.get("capabilities", {}))
+        known = {"tools", "prompts", "resources"} | ({"completions"} if revision != LEGACY[0] else set())
+        tally.check(f"{revision}: the capabilities are what is there", capabilities == known, capabilities)
         tools = listed.get("tools", [])
         tally.check(f"{revision}: there are tools", tools)
         if modern:
@@ -166,6 +234,10 @@ def converse(revision):
                 schemas.check(what, "CallToolResult", got)
                 text = "".join(block.get("text", "") for block in got.get("content", []))
                 tally.check(f"{what} is refused in words", got.get("isError") is True and text.strip(), got)
+
+        look_at_prompts(session, schemas)
+        look_at_resources(session, schemas)
+        look_at_completions(session, schemas)
 
         unknown = session.ask("tools/call", {"name": "no_such_tool", "arguments": {}})
         error(f"{revision}: an unknown tool", schemas, unknown, INVALID_PARAMS)

@@ -1,5 +1,5 @@
 // What every client of the TypeScript SDKs is put through: each tool, with calls that must work and calls
-// that must be refused. The SDKs validate structured content against the output schema by themselves.
+// that must be refused, each prompt, resource and completion. The SDKs validate structured content against the output schema by themselves.
 //
 // The closing line is `NAME: N passed, N failed`.
 
@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 
 /** The program, and the file with the example calls. */
 const [program, examples] = process.argv.slice(2);
-const { settings, tools: calls } = JSON.parse(readFileSync(examples, 'utf8'));
+const { settings, tools: calls, prompts, resources, completions } = JSON.parse(readFileSync(examples, 'utf8'));
 
 /** How the program is started. */
 export const server = {
@@ -93,6 +93,50 @@ export async function everything(tally, client) {
     code = error.code;
   }
   tally.check('an unknown tool is a protocol error', code === -32602, code);
+  await beside(tally, client);
+}
+
+/** Every prompt, resource and completion. */
+async function beside(tally, client) {
+  const names = (list) => JSON.stringify([...list].sort());
+  const listed = (await tally.expect('prompts/list works', () => client.listPrompts()))?.prompts ?? [];
+  const found = names(listed.map(({ name }) => name));
+  tally.check('every prompt of the examples is listed', found === names(Object.keys(prompts)), found);
+  for (const [name, written] of Object.entries(prompts)) {
+    for (const args of written) {
+      const what = `${name} ${JSON.stringify(args)}`;
+      const got = await tally.expect(`${what} is got`, () => client.getPrompt({ name, arguments: args }));
+      tally.check(`${what} has a text`, got?.messages[0]?.content?.text?.length > 0, got);
+    }
+  }
+  const templates = (await tally.expect('resources/templates/list works', () => client.listResourceTemplates()))?.resourceTemplates ?? [];
+  const offered = names(templates.map(({ uriTemplate }) => uriTemplate));
+  tally.check('every template of the examples is listed', offered === names(resources.map(({ template }) => template)), offered);
+  const fixed = (await tally.expect('resources/list works', () => client.listResources()))?.resources ?? [];
+  const uris = fixed.map(({ uri }) => uri);
+  for (const { template, value } of resources) {
+    const args = await tally.expect(`${template} has a value`, () => filled(client, { value }));
+    if (args !== undefined) uris.push(template.replace(/{.*}/, encodeURIComponent(args.value)));
+  }
+  for (const uri of uris) {
+    const got = await tally.expect(`${uri} is read`, () => client.readResource({ uri }));
+    const holds = (got?.contents ?? []).map(({ text, blob }) => text ?? blob);
+    tally.check(`${uri} has content`, holds.length > 0 && holds.every((content) => content.length > 0), got);
+  }
+  let missing;
+  try {
+    missing = await client.readResource({ uri: 'pve://vms/999' });
+  } catch (error) {
+    missing = error.code;
+  }
+  tally.check('a resource that is not there is a protocol error', missing === -32002 || missing === -32602, missing);
+  for (const { prompt, template, argument, typed, finds } of completions) {
+    const ref = prompt === undefined ? { type: 'ref/resource', uri: template } : { type: 'ref/prompt', name: prompt };
+    const what = `${prompt ?? template} ${argument} ${typed}`;
+    const got = await tally.expect(`${what} is completed`, () => client.complete({ ref, argument: { name: argument, value: typed } }));
+    const { values = [] } = got?.completion ?? {};
+    tally.check(`${what} finds ${finds}`, values.length <= 100 && values.some((value) => value.startsWith(finds)), got);
+  }
 }
 
 /** The same program, which asks a person before what is hard. */

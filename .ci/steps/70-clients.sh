@@ -1,4 +1,4 @@
-# The official clients, each tool: TypeScript 2.x and 1.x, Python, and the Inspector with its strict lint.
+# The official clients, each tool, prompt, resource and completion: TypeScript 2.x and 1.x, Python, and the Inspector with its strict lint.
 set -euo pipefail
 source .ci/environment
 need_program

@@ -88,8 +88,10 @@ impl fmt::Display for Misfit {
 /// The word that `name` was probably meant to be.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let near = |word: &&str| {
-        let similar =
-            word.len().min(name.len()) >= 3 && (word.contains(name) || name.contains(*word));
+        let similar = word.len().min(name.len()) >= 3
+            && (word.contains(name) || name.contains(*word))
+            // `vmid` and `vm_id` are `vm`.
+            || word.len() >= 2 && name.starts_with(*word);
         similar || distance(name, word) <= (word.len() / 3).max(1)
     };
     // Names far longer than any of ours are not compared letter by letter.
@@ -312,6 +314,15 @@ mod tests {
                 "`vm` is required: vmid or unique name",
             ]
         );
+    }
+
+    #[test]
+    fn a_longer_name_for_an_argument_leads_to_it() {
+        for name in ["vmid", "vm_id", "vm_name"] {
+            let misfits = checked(&json!({ "vm": "101", name: 1 })).unwrap_err();
+            let wanted = format!("`{name}` is not an argument of this tool: did you mean `vm`?");
+            assert_eq!(misfits, [wanted]);
+        }
     }
 
     #[test]

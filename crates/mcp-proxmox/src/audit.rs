@@ -7,7 +7,7 @@
 use std::{
     fs::OpenOptions,
     io::{self, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -36,6 +36,19 @@ impl Audit {
     /// A record in this file, which is made when it is first written to.
     pub fn new(file: PathBuf) -> Self {
         Self { file, n_writes: AtomicU64::new(0) }
+    }
+
+    /// Tries whether lines can be added to this file, and writes none.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn check(file: &Path) -> Result<(), String> {
+        // Opening a pipe would wait for its reader, and nothing but a file is kept on a disk.
+        if std::fs::metadata(file).is_ok_and(|data| !data.is_file()) {
+            return Err("it is not a regular file".to_owned());
+        }
+        let opened = OpenOptions::new().append(true).create(true).open(file);
+        opened.map(drop).map_err(|error| format!("it cannot be written: {error}"))
     }
 
     /// Records what is about to be sent.
@@ -134,6 +147,20 @@ mod tests {
         );
         assert_eq!((of(3, "outcome"), of(0, "id") == of(1, "id")), ("unknown", true));
         assert_ne!(of(1, "id"), of(2, "id"));
+    }
+
+    #[test]
+    fn a_file_is_tried_without_writing_to_it() {
+        let file = std::env::temp_dir().join(format!("mcp-proxmox-try-{}", std::process::id()));
+        std::fs::write(&file, "kept\n").unwrap();
+        Audit::check(&file).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept\n");
+        std::fs::remove_file(&file).unwrap();
+        Audit::check(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert!(Audit::check(&std::env::temp_dir()).unwrap_err().contains("not a regular file"));
+        let nowhere = Audit::check(Path::new("/nowhere/at/all/audit.log")).unwrap_err();
+        assert!(nowhere.starts_with("it cannot be written: "), "{nowhere}");
     }
 
     #[test]

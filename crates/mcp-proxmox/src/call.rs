@@ -8,7 +8,7 @@ use std::{
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::time::{Duration, Instant};
 
-use crate::{config::GuestSet, person::Person, policy::Policy, tier::Level};
+use crate::{person::Person, policy::Policy, tier::Level};
 
 /// The whole time of one call, in seconds, for all its requests, checks and waits. Some clients give up
 /// after 60 s.
@@ -31,19 +31,15 @@ pub struct Call {
     pub person: Person,
     /// The client's name, as it calls itself.
     pub client: Option<String>,
-    /// What the user decided about this server.
+    /// What this server offers.
     pub limits: Arc<Limits>,
 }
 
-/// What the user decided: how much may be done, where, and with which tools.
+/// What this server offers: how much may be done, and with which tools. Where, is in the [`Policy`].
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// The tier.
     pub tier: Level,
-    /// Where write tools may act; `None` is everywhere.
-    pub allow: Option<GuestSet>,
-    /// Where they may not.
-    pub protect: GuestSet,
     /// The tools that are offered.
     pub offered: Vec<&'static str>,
 }

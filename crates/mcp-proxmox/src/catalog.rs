@@ -48,6 +48,7 @@ pub const ALL: &[Entry] = &[
     entry::<tools::resume_vm::ResumeVm>(),
     entry::<tools::stop_vm::StopVm>(),
     entry::<tools::reset_vm::ResetVm>(),
+    entry::<tools::send_vm_keys::SendVmKeys>(),
 ];
 
 /// One tool. Everything that defines it is in its implementation of this trait.

@@ -15,12 +15,13 @@ use std::fmt;
 pub struct Failure {
     what: String,
     hint: Option<String>,
+    is_missing: bool,
 }
 
 impl Failure {
     /// A failure with nothing to suggest yet.
     pub fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: None }
+        Self { what: what.into(), hint: None, is_missing: false }
     }
 
     /// A failure of ours.
@@ -41,6 +42,17 @@ impl Failure {
         let rest = self.what.strip_prefix("could not ");
         let rest = rest.and_then(|rest| rest.strip_prefix(asked)?.strip_prefix(": "));
         rest.unwrap_or(&self.what)
+    }
+
+    /// Says that what was asked for does not exist, which some callers tell apart.
+    #[must_use]
+    pub fn missing(self) -> Self {
+        Self { is_missing: true, ..self }
+    }
+
+    /// Whether what was asked for does not exist.
+    pub fn is_missing(&self) -> bool {
+        self.is_missing
     }
 
     /// What happened, without the advice.

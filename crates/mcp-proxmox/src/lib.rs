@@ -11,6 +11,9 @@
 //! Tools that change something go through [`power`], by the [`policy`] that the user set, ask the
 //! [`person`] at the client where that is wanted, and are recorded in the [`audit`] log.
 //!
+//! Beside the tools, clients get [`prompts`] that name them in a good order and [`resources`] that they answer, and
+//! [`completion`] while a person types. None of these knows MCP.
+//!
 //! Around it: [`config`] reads what the user decided, [`answer`] is the vocabulary of answers,
 //! [`failure`] that of failures, [`cli`] is the command line.
 
@@ -21,7 +24,9 @@ pub mod call;
 pub mod catalog;
 pub mod chart;
 pub mod cli;
+pub mod completion;
 pub mod config;
+pub mod console;
 pub mod failure;
 pub mod history;
 pub mod instructions;
@@ -30,6 +35,8 @@ pub mod lookup;
 pub mod person;
 pub mod policy;
 pub mod power;
+pub mod prompts;
+pub mod resources;
 pub mod rights;
 pub mod schema;
 pub mod server;

@@ -16,6 +16,7 @@ use crate::{
     audit::Audit,
     config::{Config, Confirm, GuestSet},
     failure::Failure,
+    lookup,
 };
 
 /// What the user decided about writes.
@@ -57,6 +58,16 @@ impl Policy {
         Self { allow, protect, confirm, audit: audit_log.map(Audit::new), busy: Mutex::default() }
     }
 
+    /// The guests that writes may touch; `None` for all.
+    pub fn allow(&self) -> Option<&GuestSet> {
+        self.allow.as_ref()
+    }
+
+    /// The guests that no write may touch.
+    pub fn protect(&self) -> &GuestSet {
+        &self.protect
+    }
+
     /// The record of writes, if the user wants one.
     pub fn audit(&self) -> Option<&Audit> {
         self.audit.as_ref()
@@ -77,7 +88,7 @@ impl Policy {
     /// Which of the lists forbids it.
     pub fn may_touch(&self, marks: Marks<'_>) -> Result<(), Failure> {
         let Marks { vmid, tags, pool } = marks;
-        let tags = || tags.unwrap_or_default().split([';', ',', ' ']).filter(|tag| !tag.is_empty());
+        let tags = || lookup::guest::tags(tags);
         let refused = |variable: &str, why: &str| {
             let what = format!("{vmid} {why} {variable}, so nothing was sent");
             Err(Failure::new(what)

@@ -3,6 +3,8 @@
 //! **A time without a zone is in the user's zone**, which is also the one in which answers show times.
 
 use jiff::{Timestamp, civil};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::{answer::clean::label, call::Call, failure::Failure};
 
@@ -12,6 +14,22 @@ const LATEST: i64 = 253_402_300_799;
 /// A time that a caller gave as `argument`, in seconds since 1970.
 pub fn optional(call: &Call, argument: &str, text: Option<&str>) -> Result<Option<i64>, Failure> {
     text.map(|text| required(call, argument, text)).transpose()
+}
+
+/// A time range as callers write it, among the arguments of a tool.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct Range {
+    /// `2h` ago or ISO 8601.
+    since: Option<String>,
+    /// Likewise.
+    until: Option<String>,
+}
+
+impl Range {
+    /// Its bounds.
+    pub fn read(&self, call: &Call) -> Result<(Option<i64>, Option<i64>), Failure> {
+        range(call, self.since.as_deref(), self.until.as_deref())
+    }
 }
 
 /// The bounds of a time range, of which the first has to be the earlier.

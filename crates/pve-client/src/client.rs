@@ -9,10 +9,11 @@ use hyper::upgrade::Upgraded;
 use tokio::time::Instant;
 
 use crate::{
-    Answer, Error, Get, Host, Method, Post, Settings, Token, UnreadableWhy,
+    Answer, Error, Get, Method, Post, Settings, Token, UnreadableWhy,
     console::Opening,
-    endpoint::{Call, Endpoint, Whole, without_query},
+    endpoint::{Call, Whole, without_query},
     envelope::Parsed,
+    hosts::Hosts,
     request::LIMIT,
 };
 
@@ -25,7 +26,7 @@ const OPENING: Duration = Duration::from_secs(12);
 ///
 /// ```compile_fail,E0308
 /// async fn start(reader: &pve_client::Reader, guest: &pve_client::GuestRef) {
-///     let _ = reader.get(pve_client::guest::start(guest)).await;
+///     let _ = reader.get(pve_client::lifecycle::start(guest)).await;
 /// }
 /// ```
 #[derive(Clone)]
@@ -39,7 +40,7 @@ pub struct Reader {
 pub struct Operator(Reader);
 
 struct Shared {
-    endpoint: Endpoint,
+    hosts: Hosts,
     token: Token,
     request_timeout: Duration,
     user_agent: String,
@@ -49,10 +50,9 @@ impl Reader {
     /// Makes a client. Nothing is sent, resolved or set up before the first request.
     pub fn new(settings: Settings) -> Self {
         let Settings { hosts, token, tls, request_timeout, user_agent } = settings;
-        let host = hosts.into_iter().next().unwrap_or_else(|| Host::new("localhost", Host::PORT));
-        let endpoint = Endpoint::new(host, tls);
+        let hosts = Hosts::new(hosts, &tls);
         Self {
-            shared: Arc::new(Shared { endpoint, token, request_timeout, user_agent }),
+            shared: Arc::new(Shared { hosts, token, request_timeout, user_agent }),
             deadline: None,
         }
     }
@@ -64,9 +64,9 @@ impl Reader {
         Self { shared: Arc::clone(&self.shared), deadline: Some(deadline) }
     }
 
-    /// The host that is asked.
-    pub fn host(&self) -> &Host {
-        self.shared.endpoint.host()
+    /// The host that is asked: of several, the one that works as far as is known.
+    pub fn host(&self) -> String {
+        self.shared.hosts.current().map(ToString::to_string).unwrap_or_default()
     }
 
     /// `root@pam!monitor`: who asks.
@@ -99,11 +99,11 @@ impl Reader {
     /// Opens a WebSocket, once.
     pub(crate) async fn upgrade(&self, path: &str) -> Result<Upgraded, Error> {
         let call = self.call(Method::Get, path, "", LIMIT);
-        let result = self.shared.endpoint.upgrade(&call).await;
+        let result = self.shared.hosts.upgrade(&call).await;
         let path = without_query(path);
         match &result {
-            Ok(_) => tracing::debug!(path, "upgraded"),
-            Err(error) => tracing::debug!(path, %error, "not upgraded"),
+            Ok(_) => tracing::info!(path, "upgraded"),
+            Err(error) => tracing::info!(path, %error, "not upgraded"),
         }
         result
     }
@@ -115,14 +115,14 @@ impl Reader {
     }
 
     fn call<'a>(&'a self, method: Method, path: &'a str, form: &'a str, limit: usize) -> Call<'a> {
-        let latest = Instant::now() + self.shared.request_timeout;
         Call {
             method,
             path,
             form,
             token: &self.shared.token,
             user_agent: &self.shared.user_agent,
-            deadline: self.deadline.map_or(latest, |deadline| deadline.min(latest)),
+            deadline: self.deadline,
+            timeout: self.shared.request_timeout,
             limit,
         }
     }
@@ -136,7 +136,7 @@ impl Reader {
     ) -> Result<Whole, Error> {
         let began = Instant::now();
         let call = self.call(method, path, form, limit);
-        let result = self.shared.endpoint.exchange(&call).await;
+        let result = self.shared.hosts.exchange(&call).await;
         trace(method, path, &result, began);
         result
     }
@@ -152,7 +152,7 @@ impl Reader {
         read(&whole.body).map_err(|why| match why {
             // Some other API that also speaks JSON.
             UnreadableWhy::NoData => Error::Foreign {
-                host: self.host().to_string(),
+                host: whole.host.to_string(),
                 method,
                 path: path.to_owned(),
                 status: whole.status,
@@ -210,13 +210,13 @@ fn trace(method: Method, path: &str, result: &Result<Whole, Error>, began: Insta
     let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let method = method.as_str();
     match result {
-        Ok(Whole { status, body, date: _ }) => {
+        Ok(Whole { status, body, .. }) => {
             let bytes = body.len();
-            tracing::debug!(method, path, status, milliseconds, bytes, "answered");
+            tracing::info!(method, path, status, milliseconds, bytes, "answered");
         }
         Err(Error::Refused(refusal)) => {
-            tracing::debug!(method, path, status = refusal.status, milliseconds, "refused");
+            tracing::info!(method, path, status = refusal.status, milliseconds, "refused");
         }
-        Err(error) => tracing::debug!(method, path, milliseconds, %error, "failed"),
+        Err(error) => tracing::info!(method, path, milliseconds, %error, "failed"),
     }
 }

@@ -1,4 +1,4 @@
-//! Consoles: the text terminal and the graphical screen of a guest, for watching.
+//! Consoles: the text terminal and the graphical screen of a guest, for watching and for typing.
 //!
 //! Both begin with a POST that changes nothing (`termproxy`, `vncproxy`) and answers with a port and
 //! a ticket, which are good for one connection within ten seconds; what is seen comes through a
@@ -6,7 +6,8 @@
 //!
 //! **Invariant:** what a [`Reader`] opens cannot type: [`WatchedTerminal`] and [`WatchedScreen`] have
 //! no method that sends a key, a click or an answer to a question of the guest. A terminal is told
-//! its size, and both are asked to stay and to end; nothing else goes out.
+//! its size, and both are asked to stay and to end; nothing else goes out. Only what an
+//! [`Operator`](crate::Operator) opens can type.
 //!
 //! **Invariant:** a ticket is used once and at once, and neither it nor a password is shown by
 //! anything: both are a [`Secret`], and they stand only in a query, which no error and no trace has.
@@ -18,6 +19,8 @@ mod pixels;
 mod screen;
 mod stream;
 mod terminal;
+mod tight;
+mod typing;
 mod zrle;
 
 use serde::Deserialize;
@@ -25,6 +28,7 @@ use serde::Deserialize;
 pub use error::{ConsoleError, ConsoleProblem};
 pub use screen::{Screenshot, WatchedScreen};
 pub use terminal::{Size, WatchedTerminal};
+pub use typing::{KeySym, OpenScreen, OpenTerminal};
 
 use frame::Socket;
 

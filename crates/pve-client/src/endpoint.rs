@@ -10,7 +10,7 @@
 use std::{
     error::Error as StdError,
     net::Ipv6Addr,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
     time::{Duration, SystemTime},
 };
 
@@ -26,7 +26,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use tokio::{
-    sync::Semaphore,
+    sync::{Semaphore, SemaphorePermit},
     time::{Instant, timeout_at},
 };
 
@@ -35,7 +35,9 @@ use crate::{
     answer::{self, Question},
     body,
     connector::{Connector, NotConnected},
-    date, websocket,
+    date,
+    hosts::{Health, Turn},
+    websocket,
 };
 
 /// How long an idle connection is kept. Proxmox VE closes it after 5 s.
@@ -44,12 +46,18 @@ const IDLE: Duration = Duration::from_secs(4);
 /// How many requests may be at one host at once.
 const PLACES: usize = 4;
 
+/// How long a connection may take where another host could be asked instead.
+const CONNECT: Duration = Duration::from_secs(3);
+/// The same for a host that was down, and is only tried again.
+const CONNECT_AGAIN: Duration = Duration::from_millis(1500);
+
 type Http = Client<Connector, Full<Bytes>>;
 
 /// One host.
 pub(crate) struct Endpoint {
+    pub(crate) health: Health,
     host: Host,
-    shown: String,
+    shown: Arc<str>,
     tls: Tls,
     places: Semaphore,
     clients: OnceLock<Result<Clients, TlsProblem>>,
@@ -63,12 +71,17 @@ pub(crate) struct Call<'a> {
     pub(crate) form: &'a str,
     pub(crate) token: &'a Token,
     pub(crate) user_agent: &'a str,
-    pub(crate) deadline: Instant,
+    /// When it has to be over, whatever it waits for.
+    pub(crate) deadline: Option<Instant>,
+    /// How long it may take from its turn on.
+    pub(crate) timeout: Duration,
     pub(crate) limit: usize,
 }
 
 /// A whole answer that is a success.
 pub(crate) struct Whole {
+    /// Who answered.
+    pub(crate) host: Arc<str>,
     pub(crate) status: u16,
     pub(crate) body: Bytes,
     pub(crate) date: Option<SystemTime>,
@@ -86,11 +99,28 @@ enum Failure {
     Final(Error),
 }
 
+/// The time that a request has at one host. **Waiting for a place is apart from asking**, so that the one
+/// is not told as the other.
+#[derive(Clone, Copy)]
+struct Span {
+    /// How long it waited for its place.
+    queued: Duration,
+    /// When it got it.
+    began: Instant,
+    /// When it has to be on its way.
+    connect_by: Instant,
+    until: Instant,
+}
+
 impl Endpoint {
     /// Does nothing yet: TLS is set up when the first request needs it.
-    pub(crate) fn new(host: Host, tls: Tls) -> Self {
-        let shown = host.to_string();
-        Self { host, shown, tls, places: Semaphore::new(PLACES), clients: OnceLock::new() }
+    pub(crate) fn new(host: Host, mut tls: Tls) -> Self {
+        if host.server_name.is_some() {
+            tls.server_name.clone_from(&host.server_name);
+        }
+        let shown = host.to_string().into();
+        let (places, clients) = (Semaphore::new(PLACES), OnceLock::new());
+        Self { health: Health::default(), host, shown, tls, places, clients }
     }
 
     pub(crate) fn host(&self) -> &Host {
@@ -98,47 +128,35 @@ impl Endpoint {
     }
 
     /// Sends a request and reads its whole answer.
-    pub(crate) async fn exchange(&self, call: &Call<'_>) -> Result<Whole, Error> {
-        let began = Instant::now();
-        if call.deadline <= began {
-            return Err(self.unsent(UnsentKind::DeadlineOver));
-        }
+    pub(crate) async fn exchange(&self, call: &Call<'_>, turn: Turn) -> Result<Whole, Error> {
         // The place is kept until the whole answer is here.
-        let Ok(Ok(_place)) = timeout_at(call.deadline, self.places.acquire()).await else {
-            return Err(self.unsent(UnsentKind::DeadlineOver));
-        };
-        let response = self.answer(call).await?;
+        let (_place, span) = self.place(call, turn).await?;
+        let response = self.answer(call, span).await?;
         let question = self.question(call);
         let reading = async {
             let response = answer::judge(&question, response).await?;
             self.read(call, &question, response).await
         };
-        match timeout_at(call.deadline, reading).await {
+        match timeout_at(span.until, reading).await {
             Ok(result) => result,
-            Err(_) => Err(self.lost(call, LostWhy::TimedOut(began.elapsed()))),
+            Err(_) => Err(self.lost(call, LostWhy::TimedOut(span.began.elapsed()))),
         }
     }
 
     /// Opens a WebSocket: once, since a ticket is good for one connection. It takes no place once it
     /// is open, because no worker of Proxmox VE is busy with it.
-    pub(crate) async fn upgrade(&self, call: &Call<'_>) -> Result<Upgraded, Error> {
-        let Ok(Ok(_place)) = timeout_at(call.deadline, self.places.acquire()).await else {
-            return Err(self.unsent(UnsentKind::DeadlineOver));
-        };
-        let clients = match self.clients.get_or_init(|| Clients::new(&self.tls)) {
-            Ok(clients) => clients,
-            Err(problem) => return Err(self.unsent(problem.clone().into())),
-        };
+    pub(crate) async fn upgrade(&self, call: &Call<'_>, turn: Turn) -> Result<Upgraded, Error> {
+        let (_place, span) = self.place(call, turn).await?;
         let key = websocket::key();
         let Some(mut request) = self.request(call) else {
             return Err(self.unsent(UnsentKind::InvalidAddress));
         };
         websocket::ask(request.headers_mut(), &key);
-        let response = self.deliver(&clients.fresh, call, request).await;
+        let response = self.deliver(&self.clients()?.fresh, call, span, request).await;
         let response = response.map_err(|(Failure::Died(error) | Failure::Final(error))| error)?;
         let question = self.question(call);
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            let judged = timeout_at(call.deadline, answer::judge(&question, response)).await;
+            let judged = timeout_at(span.until, answer::judge(&question, response)).await;
             let response = judged.map_err(|_| self.lost(call, LostWhy::Cut))??;
             return Err(answer::foreign(&question, &response));
         }
@@ -148,55 +166,92 @@ impl Endpoint {
         hyper::upgrade::on(response).await.map_err(|_| self.lost(call, LostWhy::Cut))
     }
 
-    /// Sends the request, repeats it where that is allowed, and hands back the head of the answer.
-    async fn answer(&self, call: &Call<'_>) -> Result<Response<Incoming>, Error> {
-        let clients = match self.clients.get_or_init(|| Clients::new(&self.tls)) {
-            Ok(clients) => clients,
-            Err(problem) => return Err(self.unsent(problem.clone().into())),
+    /// Waits for a free place, and shares out the time that is left then.
+    async fn place(
+        &self,
+        call: &Call<'_>,
+        turn: Turn,
+    ) -> Result<(SemaphorePermit<'_>, Span), Error> {
+        let asked = Instant::now();
+        let latest = call.deadline.unwrap_or(asked + call.timeout);
+        if latest <= asked {
+            return Err(self.unsent(UnsentKind::DeadlineOver));
+        }
+        let Ok(Ok(place)) = timeout_at(latest, self.places.acquire()).await else {
+            return Err(self.unsent(UnsentKind::NoPlace(asked.elapsed())));
         };
+        // Those that were before it in the queue have found out what it would find out.
+        if turn.others > 0
+            && let Some(kind) = self.health.failed_since(turn.began)
+        {
+            return Err(self.unsent(kind));
+        }
+        let began = Instant::now();
+        let until = began + call.timeout;
+        let until = call.deadline.map_or(until, |deadline| deadline.min(until));
+        let shares = u32::try_from(turn.others).unwrap_or(u32::MAX).saturating_add(1);
+        let share = (until - began) / shares;
+        let connect_by = match (turn.others, turn.is_again) {
+            (0, _) => until,
+            (_, true) => began + share.min(CONNECT_AGAIN),
+            (_, false) => began + share.min(CONNECT),
+        };
+        Ok((place, Span { queued: began - asked, began, connect_by, until }))
+    }
+
+    fn clients(&self) -> Result<&Clients, Error> {
+        let clients = self.clients.get_or_init(|| Clients::new(&self.tls));
+        clients.as_ref().map_err(|problem| self.unsent(problem.clone().into()))
+    }
+
+    /// Sends the request, repeats it where that is allowed, and hands back the head of the answer.
+    async fn answer(&self, call: &Call<'_>, span: Span) -> Result<Response<Incoming>, Error> {
+        let clients = self.clients()?;
         let result = match call.method {
-            Method::Post => self.once(&clients.fresh, call).await,
-            Method::Get => match self.once(&clients.pooled, call).await {
+            Method::Post => self.once(&clients.fresh, call, span).await,
+            Method::Get => match self.once(&clients.pooled, call, span).await {
                 // Another idle connection may be as dead as this one was.
-                Err(Failure::Died(_)) => self.once(&clients.fresh, call).await,
+                Err(Failure::Died(_)) => self.once(&clients.fresh, call, span).await,
                 result => result,
             },
         };
         result.map_err(|(Failure::Died(error) | Failure::Final(error))| error)
     }
 
-    async fn once(&self, http: &Http, call: &Call<'_>) -> Result<Response<Incoming>, Failure> {
+    async fn once(
+        &self,
+        http: &Http,
+        call: &Call<'_>,
+        span: Span,
+    ) -> Result<Response<Incoming>, Failure> {
         let Some(request) = self.request(call) else {
             return Err(Failure::Final(self.unsent(UnsentKind::InvalidAddress)));
         };
-        self.deliver(http, call, request).await
+        self.deliver(http, call, span, request).await
     }
 
     async fn deliver(
         &self,
         http: &Http,
         call: &Call<'_>,
+        span: Span,
         mut request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, Failure> {
-        let began = Instant::now();
         let connection = capture_connection(&mut request);
-        match timeout_at(call.deadline, http.request(request)).await {
+        // It is set before the request is handed over, so while it is not, nothing was sent.
+        let is_connected = || connection.connection_metadata().is_some();
+        let mut sending = std::pin::pin!(http.request(request));
+        let mut result = timeout_at(span.connect_by, &mut sending).await;
+        if result.is_err() && is_connected() {
+            result = timeout_at(span.until, &mut sending).await;
+        }
+        match result {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(self.failure(call, &error)),
-            Err(_) if connection.connection_metadata().is_some() => {
-                Err(Failure::Final(self.lost(call, LostWhy::TimedOut(began.elapsed()))))
+            Err(_) if is_connected() => {
+                Err(Failure::Final(self.lost(call, LostWhy::TimedOut(span.began.elapsed()))))
             }
-            // It was still waiting for a connection.
-            Err(_) => {
-                let waited = began.elapsed();
-                // Where hardly any time was left, its own queue took it, and no firewall.
-                let kind = if waited < Duration::from_secs(1) {
-                    UnsentKind::DeadlineOver
-                } else {
-                    UnsentKind::ConnectTimedOut(waited)
-                };
-                Err(Failure::Final(self.unsent(kind)))
-            }
+            Err(_) => Err(Failure::Final(self.unsent(span.without_connection()))),
         }
     }
 
@@ -225,7 +280,7 @@ impl Endpoint {
         let date = response.headers().get(DATE).and_then(|date| date::parse(date.to_str().ok()?));
         let whole = body::collect(response.into_body(), call.limit).await;
         match whole.and_then(|body| body::decompress(body, call.limit)) {
-            Ok(body) => Ok(Whole { status, body, date }),
+            Ok(body) => Ok(Whole { host: Arc::clone(&self.shown), status, body, date }),
             Err(body::Failure::Cut) => Err(self.lost(call, LostWhy::Cut)),
             Err(body::Failure::TooLarge) => {
                 Err(Error::TooLarge { path: question.path.to_owned(), limit: call.limit })
@@ -274,15 +329,29 @@ impl Endpoint {
     }
 
     fn unsent(&self, kind: UnsentKind) -> Error {
-        Unsent { host: self.shown.clone(), kind }.into()
+        Unsent { host: self.shown.to_string(), kind, others: Vec::new() }.into()
     }
 
     fn lost(&self, call: &Call<'_>, why: LostWhy) -> Error {
         Error::Lost {
-            host: self.shown.clone(),
+            host: self.shown.to_string(),
             method: call.method,
             path: without_query(call.path).to_owned(),
             why,
+            others: Vec::new(),
+        }
+    }
+}
+
+impl Span {
+    /// Why there was no connection in time.
+    fn without_connection(self) -> UnsentKind {
+        let waited = self.began.elapsed();
+        // Where the queue took nearly all of the time, nothing is known of the host.
+        if waited < Duration::from_secs(1) && waited < self.queued {
+            UnsentKind::NoPlace(self.queued)
+        } else {
+            UnsentKind::ConnectTimedOut(waited)
         }
     }
 }
@@ -335,7 +404,8 @@ mod tests {
             form: "",
             token: &token,
             user_agent: "test",
-            deadline: Instant::now(),
+            deadline: None,
+            timeout: Duration::ZERO,
             limit: 0,
         };
         let endpoint = Endpoint::new(host, Tls::default());

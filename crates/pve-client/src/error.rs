@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::{Method, Refusal, Unsent};
+use crate::{FailedHost, Method, Refusal, Unsent, failed_host::listed};
 
 /// A failed request.
 ///
@@ -17,7 +17,11 @@ pub enum Error {
     #[error(transparent)]
     Unsent(#[from] Unsent),
     /// The request was sent, and no whole answer came. It may have taken effect.
-    #[error("`{method} {path}` was sent to `{host}`, but {why}{}", may_have_taken_effect(*.method))]
+    #[error(
+        "`{method} {path}` was sent to `{host}`, but {why}{}{}",
+        elsewhere(.others),
+        may_have_taken_effect(*.method)
+    )]
     Lost {
         /// Where it was sent to.
         host: String,
@@ -27,6 +31,8 @@ pub enum Error {
         path: String,
         /// How it was lost.
         why: LostWhy,
+        /// The other hosts that were tried.
+        others: Vec<FailedHost>,
     },
     /// Proxmox VE answered, and refused.
     #[error(transparent)]
@@ -144,6 +150,10 @@ fn may_have_taken_effect(method: Method) -> &'static str {
     }
 }
 
+fn elsewhere(others: &[FailedHost]) -> String {
+    if others.is_empty() { String::new() } else { format!("; other hosts: {}", listed(others)) }
+}
+
 fn foreign(status: u16, content_type: Option<&str>, redirect_to: Option<&str>) -> String {
     match (redirect_to, content_type) {
         (Some(host), _) => format!("status {status}, a redirection to `{host}`"),
@@ -164,10 +174,12 @@ pub(crate) fn seconds(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::UnsentKind;
 
     fn lost(method: Method) -> Error {
         let why = LostWhy::TimedOut(Duration::from_secs(35));
-        Error::Lost { host: "pve.lan:8006".to_owned(), method, path: "/version".to_owned(), why }
+        let (host, path) = ("pve.lan:8006".to_owned(), "/version".to_owned());
+        Error::Lost { host, method, path, why, others: Vec::new() }
     }
 
     #[test]
@@ -178,6 +190,23 @@ mod tests {
         );
         assert!(
             lost(Method::Post).to_string().ends_with("; it may have taken effect all the same")
+        );
+    }
+
+    #[test]
+    fn of_several_hosts_each_is_told_in_a_few_words() {
+        let refused = FailedHost { host: "a:8006".to_owned(), why: UnsentKind::Refused.into() };
+        let Error::Lost { host, method, path, why, .. } = lost(Method::Get) else { panic!() };
+        let others = vec![refused.clone()];
+        assert_eq!(
+            Error::Lost { host, method, path, why, others }.to_string(),
+            "`GET /version` was sent to `pve.lan:8006`, but no answer came within 35 s; other hosts: `a:8006`: connection refused"
+        );
+        let (host, kind) =
+            ("b:8006".to_owned(), UnsentKind::ConnectTimedOut(Duration::from_secs(3)));
+        assert_eq!(
+            Unsent { host, kind, others: vec![refused] }.to_string(),
+            "nothing was sent, since none of 2 hosts could be asked: `a:8006`: connection refused; `b:8006`: no connection within 3 s"
         );
     }
 

@@ -17,7 +17,7 @@ pub use config::{Pending, Snapshot, config, pending, snapshots};
 pub use current::{Balloon, Current, DiskIo, Ha, NicIo, current};
 pub use listed::{Full, Listed, list, list_full};
 
-use crate::{NodeName, Post, VmId, form::Form, ids::segment, perl::FromPerl};
+use crate::{NodeName, VmId, ids::segment, perl::FromPerl};
 
 /// The two kinds of guest. Their names are those in the paths of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,14 +37,6 @@ pub struct GuestRef {
     pub kind: Kind,
     /// Its number.
     pub vmid: VmId,
-}
-
-/// Starts a guest, or resumes a hibernated one. Answers with the UPID of the task.
-///
-/// PVE 9.2.11 gives a task also for a VM that runs, is locked, is a template or does not exist, and
-/// the task fails; for a container that runs it refuses at once. Needs `VM.PowerMgmt`.
-pub fn start(guest: &GuestRef) -> Post<String> {
-    Post::new(format!("{}/status/start", guest.path()), Form::default())
 }
 
 impl GuestRef {
@@ -111,18 +103,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn starting_has_no_parameters() {
-        let guest = GuestRef {
-            node: "pve1".parse().unwrap(),
-            kind: Kind::Qemu,
-            vmid: VmId::try_from(107u32).unwrap(),
-        };
-        let request = start(&guest);
-        assert_eq!(request.path(), "/nodes/pve1/qemu/107/status/start");
-        assert_eq!(request.form(), "");
+    fn a_guest_is_shown_as_the_api_names_it() {
+        let (node, vmid) = ("pve1".parse().unwrap(), VmId::try_from(107u32).unwrap());
+        let guest = GuestRef { node, kind: Kind::Qemu, vmid };
         assert_eq!(guest.to_string(), "qemu/107");
-        let body = br#"{"data":"UPID:pve1:00001AC5:000BE8D7:6B0D1743:qmstart:107:ops@pve!rw:"}"#;
-        let upid = request.read(body).ok().unwrap().data;
-        assert_eq!(upid.parse::<crate::Upid>().unwrap().kind, "qmstart");
+        assert_eq!(guest.path(), "/nodes/pve1/qemu/107");
     }
 }

@@ -23,8 +23,8 @@
 //!
 //! **Invariant:** a [`Reader`] has no method that changes anything.
 //!
-//! **Invariant:** a request that may have taken effect is never sent twice. Only GETs are repeated,
-//! once, and only when their connection died before anything of an answer came.
+//! **Invariant:** a request that may have taken effect is never sent twice. Only GETs are repeated:
+//! once, when their connection died before anything of an answer came, and once more at another host.
 //!
 //! **Invariant:** the token's secret appears in no `Debug`, no `Display`, no error and no trace.
 
@@ -58,7 +58,9 @@ mod date;
 mod endpoint;
 mod envelope;
 mod error;
+mod failed_host;
 mod form;
+mod hosts;
 mod log_text;
 mod perl;
 mod refusal;
@@ -75,6 +77,7 @@ pub use certificate::{Fingerprint, InvalidFingerprint};
 pub use client::{Operator, Reader};
 pub use envelope::Answer;
 pub use error::{Error, LostWhy, UnreadableWhy};
+pub use failed_host::{FailedHost, FailedWhy};
 pub use guest::{GuestRef, Kind};
 pub use ids::{IfaceName, InvalidId, NodeName, StorageId, VmId};
 pub use log_text::LogText;

@@ -2,20 +2,20 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{Tls, Token};
+use crate::{ServerName, Tls, Token};
 
 /// Where the cluster is, who asks, and what is trusted.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The cluster's nodes, or one address that leads to it. Only the first is used so far; an empty
-    /// list stands for this very machine.
+    /// The cluster's nodes, or one address that leads to it, in the order in which they are tried. An
+    /// empty list stands for this very machine.
     pub hosts: Vec<Host>,
     /// Who asks.
     pub token: Token,
     /// Which certificates are trusted.
     pub tls: Tls,
-    /// How long one request may take in all, its wait for a free place and its one repetition
-    /// included. Proxmox VE itself gives up after 30 s and then says why, so less hides the reason.
+    /// How long one request may take from its turn on, its one repetition included. Proxmox VE itself
+    /// gives up after 30 s and then says why, so less hides the reason.
     pub request_timeout: Duration,
     /// What this program calls itself, for the access log of Proxmox VE.
     pub user_agent: String,
@@ -30,6 +30,9 @@ pub struct Host {
     pub port: u16,
     /// What a reverse proxy puts before `/api2/json`: empty, or as in `/pve`.
     pub prefix: String,
+    /// The name that its certificate must be for, where it is neither its own nor that of
+    /// [`Tls::server_name`].
+    pub server_name: Option<ServerName>,
 }
 
 impl Settings {
@@ -55,7 +58,7 @@ impl Host {
 
     /// A host at a port, without a prefix.
     pub fn new(name: impl Into<String>, port: u16) -> Self {
-        Self { name: name.into(), port, prefix: String::new() }
+        Self { name: name.into(), port, prefix: String::new(), server_name: None }
     }
 
     /// The start of every URL: `https://pve.lan:8006/api2/json`.

@@ -43,9 +43,15 @@ impl Status {
     pub fn is_running(&self) -> bool {
         self.status.as_deref() == Some("running")
     }
+
+    /// Whether it has certainly ended.
+    pub fn is_over(&self) -> bool {
+        self.status.as_deref() == Some("stopped") || self.exitstatus.is_some()
+    }
 }
 
-/// How a task is. Without `Sys.Audit` on its node only the token's own.
+/// How a task is. Without `Sys.Audit` on its node only the token's own. One that the node does not know
+/// is refused.
 pub fn status(upid: &Upid) -> Get<Status> {
     Get::one(path(upid, "status"))
 }
@@ -92,8 +98,13 @@ mod tests {
             "type":"vzreboot","pstart":783501,"node":"pve1","exitstatus":"WARNINGS: 1","id":"201",
             "pid":7177}}"#;
         let ended = status(&upid()).read(body).ok().unwrap().data;
-        assert!(!ended.is_running());
+        assert!(ended.is_over() && !ended.is_running());
         assert_eq!(ended.exitstatus.as_deref(), Some("WARNINGS: 1"));
+        let running = br#"{"data":{"id":"107","user":"ops@pve","pid":6919,"tokenid":"rw",
+            "pstart":781572,"node":"pve1","starttime":1796020046,"type":"qmshutdown",
+            "status":"running"}}"#;
+        let running = status(&upid()).read(running).ok().unwrap().data;
+        assert!(running.is_running() && !running.is_over());
         let body = br#"{"data":[{"n":1,"t":"WARN: Systemd 257 detected."},
             {"n":2,"t":"TASK WARNINGS: 1"}],"total":2}"#;
         let parsed = log(&upid(), 0, 50).read(body).ok().unwrap();

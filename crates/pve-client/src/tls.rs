@@ -44,7 +44,7 @@ pub enum Trust {
 pub struct CaBundle(Arc<RootCertStore>);
 
 /// A name or an address that a certificate can be for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServerName(rustls_pki_types::ServerName<'static>);
 
 /// A text that is no bundle of authorities.

@@ -125,6 +125,25 @@ impl TlsProblem {
             _ => None,
         }
     }
+
+    /// The same in a few words, for a list of hosts.
+    pub(crate) fn brief(&self) -> String {
+        let what = match self {
+            Self::WrongName { .. } => "its certificate is for another name",
+            Self::UnknownIssuer { .. } => "its certificate is signed by nobody who is trusted",
+            Self::Expired { .. } => "its certificate has expired",
+            Self::NotYetValid { .. } => "its certificate is not valid yet",
+            Self::NotPinned { .. } => "its certificate is not a pinned one",
+            Self::AuthorityAsServer { .. } | Self::UnusableCertificate { .. } => {
+                "its certificate cannot be used"
+            }
+            other => return other.to_string(),
+        };
+        match self.presented() {
+            Some(fingerprint) => format!("{what} (SHA-256 {fingerprint})"),
+            None => what.to_owned(),
+        }
+    }
 }
 
 fn listed(names: &[String]) -> String {

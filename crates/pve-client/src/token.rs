@@ -32,7 +32,7 @@ pub enum InvalidToken {
     Realm,
     /// The token's name is not one that PVE can have.
     #[error(
-        "the token's name starts with a letter and has letters, digits, `.`, `-` and `_` after it; \
+        "the token's name starts with a letter and has one or more letters, digits, `.`, `-` and `_` after it; \
          it is the part after the `!`"
     )]
     Name,

@@ -1,17 +1,18 @@
 //! Requests that certainly never left this machine.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use crate::{TlsProblem, error::seconds};
+use crate::{FailedHost, TlsProblem, error::seconds, failed_host::listed};
 
 /// A request that was never sent, so that it can be repeated safely.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nothing was sent to `{host}`: {kind}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsent {
-    /// Where it should have gone: `pve.lan:8006`.
+    /// Where it should have gone: `pve.lan:8006`. The last of several.
     pub host: String,
     /// What stood in its way.
     pub kind: UnsentKind,
+    /// The hosts that were tried before, and took nothing either.
+    pub others: Vec<FailedHost>,
 }
 
 /// What kept a request from being sent.
@@ -41,12 +42,60 @@ pub enum UnsentKind {
     /// No safe connection could be made.
     #[error(transparent)]
     Tls(Box<TlsProblem>),
-    /// The time was over before its turn came.
+    /// The time was over before anything was done.
     #[error("its time was over before it could be sent")]
     DeadlineOver,
+    /// As many requests as may be at a host were there, and none of them ended in time.
+    #[error("it waited {} s for its turn behind other requests of ours, and then its time was over", seconds(*.0))]
+    NoPlace(Duration),
     /// Anything else that the operating system said.
     #[error("no connection could be made ({0})")]
     Other(std::io::ErrorKind),
+}
+
+impl Unsent {
+    /// What stood in the way at each host that was tried.
+    pub fn kinds(&self) -> impl Iterator<Item = &UnsentKind> {
+        let others = self.others.iter().filter_map(|other| match &other.why {
+            crate::FailedWhy::Unsent(kind) => Some(kind),
+            crate::FailedWhy::Lost(_) => None,
+        });
+        others.chain([&self.kind])
+    }
+}
+
+impl UnsentKind {
+    /// The same in a few words, for a list of hosts.
+    pub(crate) fn brief(&self) -> String {
+        match self {
+            Self::InvalidAddress => "not a host name or address".to_owned(),
+            Self::NotResolved => "its name could not be resolved".to_owned(),
+            Self::Refused => "connection refused".to_owned(),
+            Self::Unreachable => "no route to it".to_owned(),
+            Self::ConnectTimedOut(waited) => format!("no connection within {} s", seconds(*waited)),
+            Self::Tls(problem) => problem.brief(),
+            Self::NoPlace(waited) => format!("no turn within {} s", seconds(*waited)),
+            Self::Closed | Self::DeadlineOver | Self::Other(_) => self.to_string(),
+        }
+    }
+}
+
+impl std::error::Error for Unsent {}
+
+impl fmt::Display for Unsent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, kind, others } = self;
+        if others.is_empty() {
+            return write!(f, "nothing was sent to `{host}`: {kind}");
+        }
+        let n_hosts = others.len() + 1;
+        let others = listed(others);
+        write!(
+            f,
+            "nothing was sent, since none of {n_hosts} hosts could be asked: {others}; `{host}`: {}",
+            kind.brief()
+        )
+    }
 }
 
 impl From<TlsProblem> for UnsentKind {

@@ -22,7 +22,7 @@ mod storage;
 mod task;
 mod volume;
 
-pub use console::{Screen, Terminal, TerminalFault};
+pub use console::{Program, Screen, ScreenFault, Terminal, TerminalFault};
 pub use demo::{DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
 pub use details::{Details, FileSystem, Inside, Snapshot};
 pub use generated::{GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET};

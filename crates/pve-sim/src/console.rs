@@ -1,10 +1,12 @@
 //! Consoles: the tickets that lead to them, and what is behind a ticket.
 //!
 //! **Invariants:** a ticket opens one connection, on the port that it was given for, for the token
-//! that asked for it, within ten seconds. Whatever a client sends is bounded, and frames that
+//! that asked for it, within ten seconds; the task behind one that nobody used ends by itself. Whatever a client sends is bounded, and frames that
 //! pveproxy would not take end the connection.
 
+mod display;
 mod font;
+mod program;
 mod relay;
 #[cfg(any(test, feature = "recordings"))]
 pub(crate) mod replay;
@@ -14,7 +16,7 @@ mod terminal;
 
 use std::{
     hash::{BuildHasher as _, Hasher as _, RandomState},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -27,13 +29,14 @@ use crate::{
     date,
     shared::{Shared, World, lock},
 };
+pub(crate) use display::Running;
 use socket::Socket;
 
-/// How long a ticket waits for its connection.
-const TICKET: Duration = Duration::from_secs(10);
+/// How the task of a console ends to which nobody connected (read).
+const NOBODY: &str = "connection timed out";
 
 /// Which of a guest's consoles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum What {
     Terminal,
     Screen,
@@ -50,20 +53,23 @@ pub(crate) struct Ticket {
     pub(crate) token: String,
     pub(crate) upid: String,
     what: What,
-    made: Instant,
+    serial: String,
+    ends: Instant,
 }
 
 /// A connection that was let in, with what it shows.
 #[derive(Debug)]
 pub(crate) enum Session {
     Terminal {
+        vmid: u32,
         terminal: Terminal,
         login: String,
         /// Whether a token is let in, which is so since about PVE 9.1.
         lets_tokens_in: bool,
-        greeting: Option<&'static str>,
+        greeting: Option<String>,
     },
     Screen {
+        vmid: u32,
         screen: Screen,
         password: String,
         name: String,
@@ -81,7 +87,7 @@ impl World {
         node: &str,
         vmid: u32,
         what: What,
-        token: &str,
+        (token, serial): (&str, &str),
         fails: Option<String>,
     ) -> Ticket {
         let upid = match fails.clone() {
@@ -100,13 +106,24 @@ impl World {
             _ => (signed.clone(), signed),
         };
         let token = token.to_owned();
-        let made = Instant::now();
-        let ticket = Ticket { vmid, port, text, password, token, upid, what, made };
+        let ends = Instant::now() + self.ticket_life;
+        let serial = serial.to_owned();
+        let ticket = Ticket { vmid, port, text, password, token, upid, what, serial, ends };
         if fails.is_none() {
-            self.tickets.retain(|ticket| ticket.made.elapsed() < TICKET);
             self.tickets.push(ticket.clone());
         }
         ticket
+    }
+
+    /// Ends the tasks of consoles to which nobody connected in time.
+    pub(crate) fn expire_tickets(&mut self) {
+        let now = Instant::now();
+        let tickets = std::mem::take(&mut self.tickets);
+        let (over, open): (Vec<_>, Vec<_>) = tickets.into_iter().partition(|one| one.ends <= now);
+        self.tickets = open;
+        for ticket in over {
+            self.end_console_task(&ticket.upid, Err(NOBODY));
+        }
     }
 
     /// Whether this is a ticket of this guest, used or not.
@@ -119,19 +136,25 @@ impl World {
 
     /// Takes the ticket for this port away, and says what it opens.
     fn take(&mut self, port: u16, ticket: &str) -> Option<(Session, String)> {
-        let fits = |given: &Ticket| {
-            given.port == port && given.text == ticket && given.made.elapsed() < TICKET
-        };
+        self.expire_tickets();
+        let fits = |given: &Ticket| given.port == port && given.text == ticket;
         let nth = self.tickets.iter().position(fits)?;
-        let Ticket { vmid, text, password, token, upid, what, .. } = self.tickets.remove(nth);
+        let Ticket { vmid, text, password, token, upid, what, serial, .. } =
+            self.tickets.remove(nth);
+        let guest = self.cluster.guest_mut(vmid)?;
+        let terminal = guest.terminal.clone();
+        if what == What::Terminal {
+            guest.terminal.is_booting = false;
+        }
         let guest = self.cluster.guest(vmid)?;
         let session = match what {
             What::Terminal => Session::Terminal {
-                terminal: guest.terminal.clone(),
+                vmid,
+                terminal,
                 login: format!("{token}:{text}\n"),
                 lets_tokens_in: self.cluster.version.at_least(9, 1),
                 greeting: (guest.kind == Kind::Qemu)
-                    .then_some("starting serial terminal on interface serial0\r\n"),
+                    .then(|| format!("starting serial terminal on interface {serial}\r\n")),
             },
             What::Screen => screen_of(guest, password),
         };
@@ -150,12 +173,16 @@ impl World {
         upid
     }
 
-    fn end_console_task(&mut self, upid: &str) {
+    fn end_console_task(&mut self, upid: &str, outcome: Result<(), &str>) {
         let task = self.cluster.tasks.iter_mut().find(|task| task.upid() == upid);
         if let Some(task) = task {
             task.endtime = Some(date::unix_now());
-            "OK".clone_into(&mut task.status);
-            task.log.push("TASK OK".to_owned());
+            outcome.err().unwrap_or("OK").clone_into(&mut task.status);
+            let line = match outcome {
+                Ok(()) => "TASK OK".to_owned(),
+                Err(text) => format!("TASK ERROR: {text}"),
+            };
+            task.log.push(line);
         }
     }
 }
@@ -167,7 +194,7 @@ fn screen_of(guest: &Guest, password: String) -> Session {
         (None, Kind::Qemu) => "QEMU".to_owned(),
     };
     let is_vncterm = guest.kind == Kind::Lxc;
-    Session::Screen { screen: guest.screen.clone(), password, name, is_vncterm }
+    Session::Screen { vmid: guest.vmid, screen: guest.screen.clone(), password, name, is_vncterm }
 }
 
 /// The head of the answer that turns a connection into a WebSocket, and what it then shows. `None`
@@ -207,16 +234,19 @@ pub(crate) async fn serve<S>(
 {
     let mut socket = Socket::new(stream, first);
     match session {
-        Session::Terminal { terminal, login, lets_tokens_in, greeting } => {
+        Session::Terminal { vmid, terminal, login, lets_tokens_in, greeting } => {
             let login = lets_tokens_in.then_some(login);
-            let typed = &shared.typed;
+            let terminal = terminal::Served { shared, vmid, terminal: &terminal };
             // However it ended, it has ended.
-            let _ = terminal::serve(&mut socket, &terminal, login, greeting, typed).await;
+            let _ = terminal.serve(&mut socket, login, greeting).await;
         }
-        Session::Screen { screen, password, name, is_vncterm } => {
+        Session::Screen { vmid, screen, password, name, is_vncterm } => {
             let _ = match screen.relay {
                 Some((address, _)) => relay::serve(&mut socket, address, false).await,
-                None => screen::serve(&mut socket, screen, &password, &name, is_vncterm).await,
+                None => {
+                    let display = display::Display { shared, vmid, ends: screen.ends_after_keys };
+                    screen::serve(&mut socket, screen, &password, &name, is_vncterm, display).await
+                }
             };
         }
         #[cfg(any(test, feature = "recordings"))]
@@ -225,7 +255,7 @@ pub(crate) async fn serve<S>(
         }
     }
     socket.end().await;
-    lock(&shared.world).end_console_task(upid);
+    lock(&shared.world).end_console_task(upid, Ok(()));
 }
 
 /// Characters as they are in tickets and passwords, of which some have to be encoded in a query.

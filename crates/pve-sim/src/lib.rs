@@ -54,8 +54,8 @@ pub use cluster::{
 pub use cluster::{
     Cluster, ClusterLogEntry, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Deed,
     GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET, Guest, Journal, JournalEntry, Kind, LAB_SECRET,
-    LAB_TOKENS, Nic, Node, Screen, Service, State, Storage, Subscription, Takes, Task, Terminal,
-    TerminalFault, Token, Update, Usage, User, Version, Volume,
+    LAB_TOKENS, Nic, Node, Program, Screen, ScreenFault, Service, State, Storage, Subscription,
+    Takes, Task, Terminal, TerminalFault, Token, Update, Usage, User, Version, Volume,
 };
 pub use options::Options;
 pub use permission::{Grant, Privileges, Role};

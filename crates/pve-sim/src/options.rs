@@ -36,6 +36,8 @@ pub struct Options {
     pub idle_timeout: Option<Duration>,
     /// After how many requests a connection ends. PVE: 100.
     pub requests_per_connection: usize,
+    /// How long a console waits for its connection. PVE: ten seconds.
+    pub ticket_life: Duration,
 }
 
 impl Default for Options {
@@ -50,6 +52,7 @@ impl Default for Options {
             node: None,
             idle_timeout: Some(Duration::from_secs(5)),
             requests_per_connection: 100,
+            ticket_life: Duration::from_secs(10),
         }
     }
 }

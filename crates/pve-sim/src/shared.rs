@@ -40,6 +40,12 @@ pub(crate) struct Shared {
     pub(crate) handshakes: AtomicUsize,
     /// What clients sent into text terminals after the login.
     pub(crate) typed: Mutex<Vec<Bytes>>,
+    /// Keys that clients pressed and let go on screens.
+    pub(crate) pressed: Mutex<Vec<(u32, bool)>>,
+    /// The programs at terminals and displays, which go on between connections.
+    pub(crate) programs: Mutex<HashMap<(u32, console::What), console::Running>>,
+    /// Somebody typed on a screen, which others may look at.
+    pub(crate) drawn: tokio::sync::Notify,
     #[cfg(any(test, feature = "recordings"))]
     pub(crate) recordings: Option<crate::recordings::Recordings>,
 }
@@ -60,6 +66,8 @@ pub(crate) struct World {
     pub(crate) last_pid: u32,
     /// Consoles that wait for their connection.
     pub(crate) tickets: Vec<console::Ticket>,
+    /// How long they wait.
+    pub(crate) ticket_life: Duration,
 }
 
 /// Counts what is there now, and what was there at once at most.

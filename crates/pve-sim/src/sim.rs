@@ -93,6 +93,7 @@ impl Sim {
             lists: HashMap::new(),
             last_pid: 0x1A00,
             tickets: Vec::new(),
+            ticket_life: options.ticket_life,
         };
         let shared = Shared {
             port: listener.local_addr()?.port(),
@@ -105,6 +106,9 @@ impl Sim {
             connections: Gauge::default(),
             handshakes: AtomicUsize::new(0),
             typed: Mutex::default(),
+            pressed: Mutex::default(),
+            programs: Mutex::default(),
+            drawn: tokio::sync::Notify::new(),
             #[cfg(any(test, feature = "recordings"))]
             recordings: None,
         };
@@ -171,6 +175,11 @@ impl Sim {
     pub fn terminal_messages(&self) -> Vec<String> {
         let messages = lock(&self.shared.typed);
         messages.iter().map(|message| String::from_utf8_lossy(message).into_owned()).collect()
+    }
+
+    /// Keys that clients pressed (`true`) and let go on screens, by X11's numbers.
+    pub fn pressed_keys(&self) -> Vec<(u32, bool)> {
+        lock(&self.shared.pressed).clone()
     }
 
     /// The most requests that were being answered at once.

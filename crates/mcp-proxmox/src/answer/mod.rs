@@ -9,6 +9,7 @@
 pub mod clean;
 pub mod log_text;
 pub mod measure;
+pub mod pressure;
 pub mod table;
 pub mod text;
 
@@ -19,6 +20,7 @@ use serde_json::{Map, Value};
 use crate::schema;
 
 pub use measure::{Bytes, Duration, Number, Percent, Share};
+pub use pressure::Pressure;
 pub use table::{Cell, Table};
 
 /// What a tool hands back.

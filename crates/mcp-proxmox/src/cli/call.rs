@@ -1,6 +1,6 @@
 //! `mcp-proxmox call TOOL …`: one call, for people and scripts, without an MCP client.
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
@@ -23,24 +23,26 @@ pub(super) fn command() -> Command {
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the structured answer as JSON"))
 }
 
-pub(super) async fn run(world: &World, options: &ArgMatches) -> ExitCode {
-    let Some(name) = options.get_one::<String>("tool") else { return ExitCode::from(2) };
+pub(super) async fn run(world: &World, options: &ArgMatches) -> io::Result<ExitCode> {
+    let Some(name) = options.get_one::<String>("tool") else {
+        return Ok(ExitCode::from(2));
+    };
     let words: Vec<&str> =
         options.get_many::<String>("arguments").into_iter().flatten().map(String::as_str).collect();
     let arguments = match arguments(&words) {
         Ok(arguments) => arguments,
-        Err(complaint) => return complain(&complaint, 2),
+        Err(complaint) => return Ok(complain(&complaint, 2)),
     };
     let catalog = world.catalog();
     let offered = match catalog.find(name) {
         Ok(offered) => offered,
-        Err(NotOffered::Withheld(failure)) => return complain(&failure.to_string(), 1),
+        Err(NotOffered::Withheld(failure)) => return Ok(complain(&failure.to_string(), 1)),
         Err(NotOffered::Unknown(near)) => {
             let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-            return complain(
+            return Ok(complain(
                 &format!("there is no tool `{name}`{near}\n\nhint: `mcp-proxmox tools` lists them"),
                 2,
-            );
+            ));
         }
     };
     let mut call = Call::begin(world.config.zone.clone())
@@ -52,20 +54,20 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> ExitCode {
     }
     match offered.call(&world.access(), &call, arguments).await {
         Ok(Answer::Structured(answer)) if options.get_flag("json") => {
-            print(&Value::Object(answer).to_string());
+            print(&Value::Object(answer).to_string())?;
         }
         Ok(answer) => {
-            print(&aligned(&answer.text()));
+            print(&aligned(&answer.text()))?;
             if let Answer::Picture(picture) = answer {
-                return save(&picture.png, options);
+                return Ok(save(&picture.png, options));
             }
         }
         Err(failure) => {
             tell(&failure.to_string());
-            return ExitCode::FAILURE;
+            return Ok(ExitCode::FAILURE);
         }
     }
-    ExitCode::SUCCESS
+    Ok(ExitCode::SUCCESS)
 }
 
 fn save(png: &[u8], options: &ArgMatches) -> ExitCode {

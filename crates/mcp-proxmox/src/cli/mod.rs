@@ -1,4 +1,4 @@
-//! The command line: `mcp-proxmox [serve]`, `check`, `tools`, `call`, each with `--demo`.
+//! The command line: `mcp-proxmox [serve]`, `check`, `tools`, `call`, `config`, `completions`, most with `--demo`.
 //!
 //! Flags are made from the table of settings, so that every variable has its flag and its help.
 //! **In `serve`, standard output belongs to the protocol**: people are spoken to on standard error.
@@ -6,6 +6,8 @@
 
 mod call;
 mod check;
+mod completions;
+mod config;
 #[cfg(feature = "demo")]
 mod demo;
 mod log;
@@ -24,7 +26,7 @@ use pve_client::Reader;
 use crate::{
     call::Limits,
     catalog::{self, Catalog},
-    config::{Config, Mistakes, settings},
+    config::{Config, Mistakes, misspelt, settings},
     policy::Policy,
     server::Server,
     tier::Access,
@@ -32,37 +34,48 @@ use crate::{
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let matches = match command().try_get_matches_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let matches = match helpful(command(), &arguments).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version are asked for, and go to standard output; everything else is a mistake.
             let code = if error.use_stderr() { 2 } else { 0 };
-            let _ = error.print();
-            return ExitCode::from(code);
+            return match error.print().or_else(unless_closed) {
+                Ok(()) => ExitCode::from(code),
+                Err(error) => unwritten(&error),
+            };
         }
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("mcp-proxmox cannot start: {error}"), 1),
     };
-    let code = runtime.block_on(dispatch(&matches));
+    let code = runtime.block_on(dispatch(&matches)).unwrap_or_else(|error| unwritten(&error));
     // A read of standard input may still be blocked in a thread; it must not hold up the end.
     runtime.shutdown_background();
     code
 }
 
-async fn dispatch(matches: &ArgMatches) -> ExitCode {
+/// # Errors
+/// What standard output said.
+async fn dispatch(matches: &ArgMatches) -> io::Result<ExitCode> {
     if let Some(("tools", options)) = matches.subcommand() {
         return tools::run(matches, options);
     }
+    if let Some(("config", options)) = matches.subcommand() {
+        return config::run(matches, options);
+    }
+    if let Some(("completions", options)) = matches.subcommand() {
+        return completions::run(options);
+    }
     let world = match World::open(matches).await {
         Ok(world) => world,
-        Err(complaint) => return complain(&complaint, 2),
+        Err(complaint) => return Ok(complain(&complaint, 2)),
     };
     match matches.subcommand() {
         Some(("check", _)) => check::run(&world).await,
         Some(("call", options)) => call::run(&world, options).await,
-        _ => serve(world).await,
+        _ => Ok(serve(world).await),
     }
 }
 
@@ -70,12 +83,17 @@ async fn dispatch(matches: &ArgMatches) -> ExitCode {
 struct World {
     config: Config,
     #[cfg(feature = "demo")]
-    #[expect(dead_code, reason = "the demo cluster lives as long as this holds it")]
+    /// It lives as long as this holds it.
     demo: Option<pve_sim::Sim>,
 }
 
 impl World {
     async fn open(matches: &ArgMatches) -> Result<Self, String> {
+        let names: Vec<_> =
+            std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+        for warning in misspelt(names.iter().map(String::as_str)) {
+            tell(&format!("mcp-proxmox: warning: {warning}"));
+        }
         #[cfg(feature = "demo")]
         let (config, demo) = if matches.get_flag("demo") {
             let demo = demo::start().await?;
@@ -101,17 +119,21 @@ impl World {
         Access::new(self.config.tier, Reader::new(self.config.pve.clone()))
     }
 
+    /// The settings in one line; a simulated cluster must not be taken for a real one.
+    fn summary(&self) -> String {
+        #[cfg(feature = "demo")]
+        if self.demo.is_some() {
+            return format!("the simulated demo cluster, {}", self.config.summary());
+        }
+        self.config.summary()
+    }
+
     fn policy(&self) -> Arc<Policy> {
         Arc::new(Policy::of(&self.config))
     }
 
     fn limits(&self) -> Arc<Limits> {
-        Arc::new(Limits {
-            tier: self.config.tier,
-            allow: self.config.allow.clone(),
-            protect: self.config.protect.clone(),
-            offered: self.catalog().names(),
-        })
+        Arc::new(Limits { tier: self.config.tier, offered: self.catalog().names() })
     }
 
     fn catalog(&self) -> Catalog {
@@ -120,14 +142,13 @@ impl World {
 }
 
 async fn serve(world: World) -> ExitCode {
-    tell(&format!("mcp-proxmox {}: {}", env!("CARGO_PKG_VERSION"), world.config.summary()));
+    tell(&format!("mcp-proxmox {}: {}", env!("CARGO_PKG_VERSION"), world.summary()));
     let server = Server::new(
         world.access(),
         world.catalog(),
         world.config.output,
         world.config.zone.clone(),
     )
-    .within(world.config.allow.clone(), world.config.protect.clone())
     .under(world.policy());
     match server.serve_stdio().await {
         Ok(()) => ExitCode::SUCCESS,
@@ -139,12 +160,14 @@ async fn serve(world: World) -> ExitCode {
 fn written(matches: &ArgMatches) -> impl Fn(&settings::Setting) -> Option<String> {
     |setting| {
         let flag = setting.flag.and_then(|flag| matches.get_one::<String>(flag).cloned());
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the one place where the environment is read"
-        )]
-        flag.or_else(|| std::env::var(setting.variable).ok())
+        flag.or_else(|| variable(setting.variable))
     }
+}
+
+/// A variable of the environment.
+#[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 fn command() -> Command {
@@ -157,7 +180,7 @@ fn command() -> Command {
                 .value_name(setting.value)
                 .help(help)
                 .global(true)
-                .help_heading("Settings"),
+                .help_heading(SETTINGS),
         )
     });
     let command = Command::new("mcp-proxmox")
@@ -168,6 +191,8 @@ fn command() -> Command {
         .subcommand(Command::new("check").about("Look whether PVE can be reached, and whether it knows the token"))
         .subcommand(tools::command())
         .subcommand(call::command())
+        .subcommand(config::command())
+        .subcommand(completions::command())
         .args(flags);
     if cfg!(feature = "demo") {
         let demo = Arg::new("demo").long("demo").action(ArgAction::SetTrue).global(true);
@@ -177,6 +202,23 @@ fn command() -> Command {
     }
     command
 }
+
+/// The settings are the same for all commands; their help would bury what is a command's own.
+fn helpful(command: Command, arguments: &[OsString]) -> Command {
+    let is_named = |name: &str| arguments.iter().skip(1).any(|argument| argument == name);
+    if !command.get_subcommands().any(|command| is_named(command.get_name())) {
+        return command;
+    }
+    command
+        .mut_args(|argument| {
+            let is_setting = argument.get_help_heading() == Some(SETTINGS);
+            argument.hide(is_setting)
+        })
+        .mut_subcommands(|command| command.after_help("Settings: `mcp-proxmox --help` lists them."))
+}
+
+/// The heading of the settings in the help.
+const SETTINGS: &str = "Settings";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -192,9 +234,18 @@ fn tell(text: &str) {
 }
 
 /// Writes a result.
-fn print(text: &str) {
-    // A reader that has seen enough, such as `head`, is no mistake.
-    let _ = writeln!(io::stdout(), "{text}");
+fn print(text: &str) -> io::Result<()> {
+    let mut output = io::stdout();
+    writeln!(output, "{text}").and_then(|()| output.flush()).or_else(unless_closed)
+}
+
+/// A reader that has seen enough, such as `head`, is no mistake.
+fn unless_closed(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+}
+
+fn unwritten(error: &io::Error) -> ExitCode {
+    complain(&format!("mcp-proxmox: the result cannot be written to standard output: {error}"), 1)
 }
 
 fn complain(text: &str, code: u8) -> ExitCode {

@@ -1,6 +1,6 @@
 //! `mcp-proxmox tools`: what is offered, as a table or as clients get it.
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
@@ -23,7 +23,7 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> ExitCode {
+pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<ExitCode> {
     let source = written(matches);
     let tier = source(&settings::ACCESS_TIER).map_or(Ok(Level::Read), |text| text.parse());
     let (tier, choice) = match (tier, ToolChoice::read(&source)) {
@@ -33,13 +33,13 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> ExitCode {
                 tier.err().map(|wrong| format!("PVE_ACCESS_TIER: {wrong}")),
                 choice.err().map(|wrong| wrong.to_string()),
             ];
-            return complain(&mistakes.into_iter().flatten().collect::<Vec<_>>().join("\n"), 2);
+            return Ok(complain(&mistakes.into_iter().flatten().collect::<Vec<_>>().join("\n"), 2));
         }
     };
     let catalog = Catalog::new(catalog::ALL, tier, |entry| choice.picks(entry));
     if options.get_flag("json") {
-        print(&server::definitions(&catalog).to_string());
-        return ExitCode::SUCCESS;
+        print(&server::definitions(&catalog).to_string())?;
+        return Ok(ExitCode::SUCCESS);
     }
     for offered in catalog.tools() {
         let entry = offered.entry;
@@ -51,9 +51,9 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> ExitCode {
             entry.level,
             entry.description,
             arguments.join(", ")
-        ));
+        ))?;
     }
-    ExitCode::SUCCESS
+    Ok(ExitCode::SUCCESS)
 }
 
 fn argument_names(schema: &serde_json::Map<String, serde_json::Value>) -> Vec<String> {
@@ -65,10 +65,16 @@ fn argument_names(schema: &serde_json::Map<String, serde_json::Value>) -> Vec<St
         .and_then(|properties| properties.as_object())
         .into_iter()
         .flatten();
-    let shown =
-        arguments.map(
-            |(name, _)| if is_required(name) { format!("{name} (required)") } else { name.clone() },
-        );
+    let shown = arguments.map(|(name, argument)| {
+        let choices = argument.get("enum").and_then(|choices| choices.as_array());
+        let choices: Vec<_> =
+            choices.into_iter().flatten().filter_map(|choice| choice.as_str()).collect();
+        match (choices.is_empty(), is_required(name)) {
+            (false, _) => format!("{name}={}", choices.join("|")),
+            (true, true) => format!("{name} (required)"),
+            (true, false) => name.clone(),
+        }
+    });
     let shown: Vec<_> = shown.collect();
     if shown.is_empty() { vec!["none".to_owned()] } else { shown }
 }

@@ -62,7 +62,11 @@ impl FromStr for GuestSet {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-        Ok(Self { members: parts.map(member).collect::<Result<_, _>>()? })
+        let members = parts.map(member).collect::<Result<Vec<_>, _>>()?;
+        if members.is_empty() && !text.trim().is_empty() {
+            return Err("it names no VM or container".to_owned());
+        }
+        Ok(Self { members })
     }
 }
 
@@ -116,7 +120,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_told() {
-        for bad in ["99", "abc", "199-100", "tag:", "label:x", "100-", "-5", "1e3"] {
+        for bad in ["99", "abc", "199-100", "tag:", "label:x", "100-", "-5", "1e3", ",", " , ,"] {
             assert!(bad.parse::<GuestSet>().is_err(), "{bad}");
         }
     }

@@ -10,7 +10,14 @@ pub(super) fn list(text: &str, port: u16) -> Result<Vec<Host>, String> {
     if hosts.is_empty() {
         return Err("it names no host".to_owned());
     }
-    hosts.into_iter().map(|part| host(part, port)).collect()
+    let hosts: Vec<Host> =
+        hosts.into_iter().map(|part| host(part, port)).collect::<Result<_, _>>()?;
+    for (nth, host) in hosts.iter().enumerate() {
+        if hosts.iter().take(nth).any(|other| other == host) {
+            return Err(format!("it names `{host}` twice"));
+        }
+    }
+    Ok(hosts)
 }
 
 fn host(text: &str, port: u16) -> Result<Host, String> {
@@ -36,7 +43,7 @@ fn host(text: &str, port: u16) -> Result<Host, String> {
             .to_owned());
     }
     let (name, port) = authority_parts(authority, port)?;
-    Ok(Host { name, port, prefix: prefix(path)? })
+    Ok(Host { prefix: prefix(path)?, ..Host::new(name, port) })
 }
 
 fn authority_parts(authority: &str, port: u16) -> Result<(String, u16), String> {

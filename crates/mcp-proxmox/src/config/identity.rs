@@ -43,7 +43,7 @@ fn user_and_name(
     }
     if !is_token_name(name) {
         return Err(in_id(format!(
-            "`{}` is not a token name: letters, digits, `.`, `-` and `_`, beginning with a letter",
+            "`{}` is not a token name: two or more letters, digits, `.`, `-` and `_`, beginning with a letter",
             shown(name)
         )));
     }

@@ -21,6 +21,9 @@ use self::{
     settings::Setting,
 };
 use crate::{
+    answer::clean,
+    arguments::nearest,
+    audit::Audit,
     catalog::{ALL, Entry},
     tier::Level,
 };
@@ -115,7 +118,8 @@ impl Config {
     pub fn read(source: &dyn Fn(&Setting) -> Option<String>) -> Result<Self, Mistakes> {
         let mut read = Reading { source, mistakes: Vec::new(), warnings: Vec::new() };
         let port = read.one(&settings::PORT, host::port).unwrap_or(8006);
-        let hosts = read.required(&settings::HOST, |text| host::list(text, port));
+        let mut hosts = read.required(&settings::HOST, |text| host::list(text, port));
+        read.name_hosts(hosts.as_deref_mut().unwrap_or_default());
         let token = read.token();
         let tls = read.tls();
         let seconds = read.one(&settings::TIMEOUT_SECONDS, |text| {
@@ -135,7 +139,10 @@ impl Config {
         }
         let output = read.parsed(&settings::OUTPUT).unwrap_or_default();
         let zone = read.one(&settings::TIMEZONE, time_zone).unwrap_or(TimeZone::UTC);
-        let audit_log = read.value(&settings::AUDIT_LOG).map(PathBuf::from);
+        let audit_log = read.one(&settings::AUDIT_LOG, |text| {
+            let file = PathBuf::from(text);
+            Audit::check(&file).map(|()| file)
+        });
         let log = read.one(&settings::LOG, log_filter).unwrap_or_else(|| "warn".to_owned());
         let Reading { mistakes, warnings, .. } = read;
         match (hosts, token, tls) {
@@ -164,6 +171,19 @@ impl Config {
         let hosts: Vec<_> = self.pve.hosts.iter().map(Host::to_string).collect();
         format!("PVE at {} as {}, access tier {}", hosts.join(", "), self.pve.token.id(), self.tier)
     }
+}
+
+/// Warnings about variables that look like ours, and are none of them: a slip there goes unnoticed.
+pub fn misspelt<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    const PREFIX: &str = "PVE_";
+    let known = || settings::ALL.iter().map(|setting| setting.variable);
+    let warning = |name: &'a str| {
+        let rest = name.strip_prefix(PREFIX).filter(|_| !known().any(|known| known == name))?;
+        let near = nearest(rest, known().filter_map(|known| known.strip_prefix(PREFIX)))?;
+        let name = clean::label(name);
+        Some(format!("there is no setting `{name}`: did you mean `{PREFIX}{near}`?"))
+    };
+    names.filter_map(warning).collect()
 }
 
 fn pve(hosts: Vec<Host>, token: Token, tls: Tls, seconds: Option<u64>) -> Settings {

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use jiff::tz::TimeZone;
-use pve_client::{CaBundle, Fingerprint, ServerName, Tls, Token, Trust};
+use pve_client::{CaBundle, Fingerprint, Host, InvalidServerName, ServerName, Tls, Token, Trust};
+use tracing::level_filters::LevelFilter;
 use zeroize::Zeroizing;
 
 use super::{
@@ -170,6 +171,21 @@ impl Reading<'_> {
         Some(Zeroizing::new(text.to_owned()))
     }
 
+    /// Gives each host the name that its certificate is to be for: one for all, or one for each in order.
+    pub(super) fn name_hosts(&mut self, hosts: &mut [Host]) {
+        let Some(names) = self.one(&settings::TLS_SERVER_NAME, server_names) else { return };
+        if names.len() > 1 && names.len() != hosts.len() {
+            let (n_names, n_hosts) = (names.len(), hosts.len());
+            let wrong = format!(
+                "it has {n_names} names for the {n_hosts} hosts of PVE_HOST: write one for all, or one for each in their order"
+            );
+            return self.wrong(&settings::TLS_SERVER_NAME, wrong);
+        }
+        for (host, name) in hosts.iter_mut().zip(names.into_iter().cycle()) {
+            host.server_name = Some(name);
+        }
+    }
+
     pub(super) fn tls(&mut self) -> Option<Tls> {
         let before = self.mistakes.len();
         let verify = self.one(&settings::TLS_REJECT_UNAUTHORIZED, boolean).unwrap_or(true);
@@ -177,9 +193,6 @@ impl Reading<'_> {
         let bundle = self.one(&settings::TLS_CA_FILE, |path| {
             let pem = std::fs::read(path).map_err(|error| format!("it cannot be read: {error}"))?;
             CaBundle::from_pem(&pem).map_err(|error| error.to_string())
-        });
-        let server_name = self.one(&settings::TLS_SERVER_NAME, |text| {
-            text.parse::<ServerName>().map_err(|error| error.to_string())
         });
         let trust = match (verify, pins, bundle) {
             (false, None, None) => {
@@ -202,7 +215,7 @@ impl Reading<'_> {
         if !verify && !matches!(trust, Trust::Anything) {
             self.warnings.push("PVE_TLS_REJECT_UNAUTHORIZED=false has no effect beside PVE_TLS_FINGERPRINT or PVE_TLS_CA_FILE: certificates are verified".to_owned());
         }
-        (self.mistakes.len() == before).then_some(Tls { trust, server_name })
+        (self.mistakes.len() == before).then_some(Tls { trust, server_name: None })
     }
 }
 
@@ -214,9 +227,21 @@ fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
+/// The parts of a list, of which there must be one at least. `what` is what a part is.
+fn parts<'a>(text: &'a str, separators: &[char], what: &str) -> Result<Vec<&'a str>, String> {
+    let parts: Vec<_> = text.split(separators).filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { Err(format!("it names no {what}")) } else { Ok(parts) }
+}
+
 fn fingerprints(text: &str) -> Result<Vec<Fingerprint>, String> {
-    let parts = text.split([',', ' ', ';']).filter(|part| !part.is_empty());
-    parts.map(|part| part.parse().map_err(|error| format!("{error}"))).collect()
+    let parts = parts(text, &[',', ' ', ';'], "fingerprint")?;
+    parts.into_iter().map(|part| part.parse().map_err(|error| format!("{error}"))).collect()
+}
+
+fn server_names(text: &str) -> Result<Vec<ServerName>, String> {
+    let parts = parts(text, &[',', ' '], "name")?;
+    let name = |part: &str| part.parse().map_err(|error: InvalidServerName| error.to_string());
+    parts.into_iter().map(name).collect()
 }
 
 fn tool_names(text: &str) -> Result<Vec<String>, String> {
@@ -224,7 +249,7 @@ fn tool_names(text: &str) -> Result<Vec<String>, String> {
         || ALL.iter().map(|entry| entry.name).chain(Toolset::ALL.iter().map(|set| set.name()));
     let mut unknown = Vec::new();
     let mut names = Vec::new();
-    for name in text.split([',', ' ']).filter(|name| !name.is_empty()) {
+    for name in parts(text, &[',', ' '], "tool")? {
         if known().any(|known| known == name) {
             names.push(name.to_owned());
         } else {
@@ -255,6 +280,16 @@ pub(super) fn log_filter(text: &str) -> Result<String, String> {
         "it is not a filter: write error, warn, info, debug, trace or off, or `module=level` parts separated by commas".to_owned()
     };
     text.parse::<tracing_subscriber::filter::Targets>().map_err(wrong)?;
+    // The library takes any bare word for the name of a module that is to say everything.
+    let mut words = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    if let Some(word) =
+        words.find(|part| !part.contains('=') && part.parse::<LevelFilter>().is_err())
+    {
+        return Err(format!(
+            "`{}` is no level: write error, warn, info, debug, trace or off; a module is written `module=level`",
+            clean::label(word)
+        ));
+    }
     Ok(text.to_owned())
 }
 

@@ -24,7 +24,7 @@ macro_rules! settings {
 
 settings! {
     HOST = "PVE_HOST", Some("host"), "HOST",
-        "Name or address of a node; also https://host:port/prefix or IPv6. Of several, separated by commas, only the first is used so far. Required";
+        "Name or address of a node; also https://host:port/prefix or IPv6. Of several, separated by commas, the next is asked when one cannot be reached. Required";
     PORT = "PVE_PORT", Some("port"), "PORT", "Port of the API; one that PVE_HOST names wins [default: 8006]";
     TOKEN_ID = "PVE_TOKEN_ID", Some("token-id"), "ID",
         "The API token: its name, or the full user@realm!name. Required";
@@ -41,7 +41,7 @@ settings! {
     TLS_FINGERPRINT = "PVE_TLS_FINGERPRINT", Some("tls-fingerprint"), "SHA256",
         "SHA-256 fingerprints of the certificates to trust, separated by commas; each node has its own";
     TLS_SERVER_NAME = "PVE_TLS_SERVER_NAME", Some("tls-server-name"), "NAME",
-        "The name to verify, where the certificate names another than PVE_HOST";
+        "The name to verify, where the certificate names another than PVE_HOST; one for all hosts, or one for each";
     ACCESS_TIER = "PVE_ACCESS_TIER", Some("access-tier"), "TIER",
         "read: only look; write: also start, stop, shut down and reboot [default: read]";
     ALLOW_VMS = "PVE_ALLOW_VMS", Some("allow-vms"), "LIST",
@@ -60,5 +60,5 @@ settings! {
     AUDIT_LOG = "PVE_AUDIT_LOG", Some("audit-log"), "FILE",
         "A file for one JSON line per write; if it cannot be written, nothing is changed [default: none]";
     LOG = "PVE_LOG", Some("log"), "FILTER",
-        "What is logged to stderr: error, warn, info, debug, trace, or module=level,… [default: warn]";
+        "What is logged to stderr: error, warn, info (each request to PVE), or module=level,… [default: warn]";
 }

@@ -103,6 +103,72 @@ fn the_port_in_the_host_wins() {
 }
 
 #[test]
+fn each_host_may_have_its_own_name_to_verify() {
+    let names = |text: &'static str| {
+        let config = with(&[("PVE_HOST", "a,b"), ("PVE_TLS_SERVER_NAME", text)]).unwrap();
+        let name = |host: &Host| host.server_name.as_ref().map(ToString::to_string).unwrap();
+        config.pve.hosts.iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("pve1, pve2"), ["pve1", "pve2"]);
+    assert_eq!(names("pve1"), ["pve1", "pve1"]);
+    let told = mistakes(&[("PVE_HOST", "a,b"), ("PVE_TLS_SERVER_NAME", "x,y,z")]);
+    assert!(told.contains("3 names for the 2 hosts"), "{told}");
+    assert!(mistakes(&[("PVE_HOST", "a,b,a")]).contains("it names `a:8006` twice"));
+}
+
+#[test]
+fn a_list_of_nothing_is_a_mistake_and_not_everything() {
+    for variable in [
+        "PVE_HOST",
+        "PVE_ALLOW_VMS",
+        "PVE_PROTECT_VMS",
+        "PVE_TOOLS",
+        "PVE_EXCLUDE_TOOLS",
+        "PVE_TLS_FINGERPRINT",
+        "PVE_TLS_SERVER_NAME",
+    ] {
+        for text in [",", " , ,"] {
+            let told = mistakes(&[(variable, text)]);
+            assert!(told.contains(&format!("\n  {variable}: ")), "{variable} {text:?}: {told}");
+            assert!(told.contains("it names no "), "{told}");
+        }
+    }
+}
+
+#[test]
+fn an_audit_log_that_cannot_be_written_is_told_with_the_other_mistakes() {
+    let told = mistakes(&[("PVE_AUDIT_LOG", "/nowhere/at/all/audit.log"), ("PVE_PORT", "x")]);
+    assert!(told.contains("PVE_AUDIT_LOG: ") && told.contains("it cannot be written"), "{told}");
+    assert!(told.contains("PVE_PORT: "), "{told}");
+    assert!(mistakes(&[("PVE_AUDIT_LOG", "/")]).contains("not a regular file"));
+}
+
+#[test]
+fn a_bare_word_that_is_no_level_is_no_filter() {
+    for text in ["verbose", "info,loud", "hyper"] {
+        let told = mistakes(&[("PVE_LOG", text)]);
+        assert!(told.contains("is no level") && told.contains("`module=level`"), "{told}");
+    }
+    for text in ["debug", "INFO", "off", "warn,pve_client=trace", "pve_client=debug"] {
+        assert_eq!(with(&[("PVE_LOG", text)]).unwrap().log, text);
+    }
+}
+
+#[test]
+fn a_variable_that_is_nearly_one_of_ours_is_told_and_others_are_left_alone() {
+    let names =
+        ["PVE_TOKEN_SECERT", "PVE_HOSTS", "PVE_HOST", "PVE_ROOT", "PVE_NODE", "PATH", "pve_hots"];
+    let told = misspelt(names.into_iter());
+    assert_eq!(
+        told,
+        [
+            "there is no setting `PVE_TOKEN_SECERT`: did you mean `PVE_TOKEN_SECRET`?",
+            "there is no setting `PVE_HOSTS`: did you mean `PVE_HOST`?",
+        ]
+    );
+}
+
+#[test]
 fn a_secret_and_a_secret_file_are_one_too_many() {
     assert!(mistakes(&[("PVE_TOKEN_SECRET_FILE", "/nowhere")]).contains("set one of them"));
 }

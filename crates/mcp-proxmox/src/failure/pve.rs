@@ -9,6 +9,9 @@ impl Failure {
     /// The failure of a request. `asked` completes "could not …".
     pub fn from_pve(asked: &str, error: &Error) -> Self {
         let failure = Self::new(format!("could not {asked}: {}", happened(error)));
+        let kind = error.refusal().map(Refusal::kind);
+        let is_missing = matches!(kind, Some(RefusalKind::UnknownNode | RefusalKind::NoSuchGuest));
+        let failure = if is_missing { failure.missing() } else { failure };
         match advice(error) {
             Some(advice) => failure.hint(advice),
             None => failure,
@@ -158,9 +161,16 @@ fn advice(error: &Error) -> Option<String> {
 }
 
 fn unsent_advice(unsent: &Unsent) -> &'static str {
-    match &unsent.kind {
-        UnsentKind::DeadlineOver => "too much was asked at once, or a node hangs: ask for less",
+    // Of several hosts, the one with a certificate to look at is the one that something can be done about.
+    let is_tls = |kind: &&UnsentKind| matches!(kind, UnsentKind::Tls(_));
+    match unsent.kinds().find(is_tls).unwrap_or(&unsent.kind) {
+        UnsentKind::DeadlineOver | UnsentKind::NoPlace(_) => {
+            "too much was asked at once, or a node hangs: ask for less"
+        }
         UnsentKind::Tls(problem) => tls_advice(problem),
+        _ if !unsent.others.is_empty() => {
+            "only the user can mend this: is one of these hosts up, and are PVE_HOST and PVE_PORT right? `mcp-proxmox check` shows each"
+        }
         _ => {
             "only the user can mend this: is the host up, and are PVE_HOST and PVE_PORT right? `mcp-proxmox check` shows it step by step"
         }
@@ -273,7 +283,7 @@ mod tests {
     }
 
     fn unsent(kind: UnsentKind) -> Error {
-        Error::Unsent(Unsent { host: "pve.lan:8006".to_owned(), kind })
+        Error::Unsent(Unsent { host: "pve.lan:8006".to_owned(), kind, others: Vec::new() })
     }
 
     fn every_kind() -> Vec<Error> {
@@ -283,6 +293,7 @@ mod tests {
             method,
             path: "/version".to_owned(),
             why: LostWhy::TimedOut(Duration::from_secs(35)),
+            others: Vec::new(),
         };
         vec![
             refusal(401, "No ticket"),
@@ -339,6 +350,7 @@ mod tests {
             method: Method::Get,
             path: "/nodes/pve7/status".to_owned(),
             why: LostWhy::TimedOut(Duration::from_secs(6)),
+            others: Vec::new(),
         };
         assert_eq!(Failure::reason(&lost), SILENT);
         assert_eq!(Failure::reason(&unsent(UnsentKind::DeadlineOver)), SILENT);

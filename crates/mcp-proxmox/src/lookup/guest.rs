@@ -54,6 +54,7 @@ fn by_vmid(guests: &[Listed], vm: &str) -> Result<(usize, Option<String>), Failu
     let vmid: VmId = vm.parse().map_err(|error| Failure::new(format!("{error}")))?;
     let index = guests.iter().position(|guest| guest.vmid == Some(vmid)).ok_or_else(|| {
         Failure::new(format!("there is no VM or container {vmid} that this token can see"))
+            .missing()
             .hint("list_vms shows all that it can see; a guest that is there but hidden needs VM.Audit for this token")
     })?;
     let namesake =
@@ -114,6 +115,11 @@ fn ambiguous<'a>(guests: impl Iterator<Item = &'a Listed>, n_guests: usize, vm: 
 /// The node that it is on, for showing.
 pub fn node_of(guest: &Listed) -> &str {
     guest.node.as_ref().map_or("?", NodeName::as_str)
+}
+
+/// The tags in a text as PVE lists them: newer versions write `;` between them, older ones also others.
+pub fn tags(text: Option<&str>) -> impl Iterator<Item = &str> + Clone {
+    text.unwrap_or_default().split([';', ',', ' ']).filter(|tag| !tag.is_empty())
 }
 
 /// The name that somebody gave it. PVE makes up `VM 105` and `CT105` for guests without one.

@@ -35,7 +35,7 @@ pub fn pick(mut nodes: Vec<Listed>, name: &str) -> Result<(NodeName, Listed), Fa
             None if names.len() <= 16 => format!("the nodes are {}", names.join(", ")),
             None => "list_nodes shows them".to_owned(),
         };
-        return Err(Failure::new(what).hint(hint));
+        return Err(Failure::new(what).missing().hint(hint));
     };
     let listed = nodes.swap_remove(index);
     let node = listed.node.clone().ok_or_else(none_listed)?;

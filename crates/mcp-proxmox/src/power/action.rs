@@ -106,6 +106,11 @@ impl Action {
         }
     }
 
+    /// Whether whoever uses the guest has to do without it, at least for a while.
+    pub(super) fn interrupts(self) -> bool {
+        !matches!(self, Self::Start | Self::Resume)
+    }
+
     /// Whether a start is part of it, which takes a quorum.
     pub(super) fn starts(self, state: &State) -> bool {
         matches!(self, Self::Start) || (self == Self::Resume && *state == State::Hibernated)
@@ -170,7 +175,7 @@ impl Action {
 }
 
 /// Whether this is another run than before: another process, or a clock that began anew.
-fn is_another_run(before: &Current, after: &Current) -> bool {
+pub(super) fn is_another_run(before: &Current, after: &Current) -> bool {
     let other_process =
         matches!((before.pid, after.pid), (Some(before), Some(after)) if before != after);
     let began_anew =

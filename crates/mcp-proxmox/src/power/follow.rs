@@ -3,27 +3,29 @@
 //! **When its answer is lost the request is not sent again.** The newest tasks of the guest tell whether it
 //! arrived: ours is the one with our token, of the right type and on this guest, that was not there before.
 
-use pve_client::{
-    Error, Operator, Reader, RefusalKind, Upid,
-    guest::{self, Current},
-    lifecycle, task,
-};
+use pve_client::{Error, Operator, Reader, RefusalKind, Upid, task, task_log};
 use tokio::time::{Duration as Time, Instant, sleep, timeout_at};
 
 use super::{
     KEPT,
     action::{Action, Plan},
+    after::{After, Place},
     look::Scene,
     outcome::Outcome,
 };
 use crate::{
-    answer::{Duration, clean::sentence},
+    answer::{
+        Duration,
+        clean::{label, sentence},
+    },
     call::Call,
     failure::Failure,
 };
 
 /// How long a task is looked for whose UPID was lost.
 const SEARCH: Time = Time::from_secs(6);
+/// How much of a task's log is read: all that tasks of this kind write.
+const LOG_LINES: u32 = 100;
 /// How far the clocks of two nodes may be apart, in seconds.
 const SKEW: u64 = 60;
 
@@ -41,6 +43,7 @@ struct Course<'a> {
     call: &'a Call,
     scene: &'a Scene,
     action: Action,
+    place: Place,
     began: Instant,
     /// When waiting ends.
     until: Instant,
@@ -59,6 +62,7 @@ pub(super) async fn carry_through(
         call,
         scene,
         action: plan.action,
+        place: Place::new(&scene.found.guest),
         began: Instant::now(),
         until,
     };
@@ -181,7 +185,7 @@ impl Course<'_> {
                 .with_note("the task failed, but the guest is as it should be"));
         }
         let state = match &after {
-            Some(after) => format!("it is {}", super::state::State::of(after).word()),
+            Some(after) => self.now(after),
             None => "its state afterwards could not be read".to_owned(),
         };
         let lines = self.log(upid, |line| !line.starts_with("TASK ERROR")).await;
@@ -255,9 +259,9 @@ impl Course<'_> {
         loop {
             // Also when nobody wants to wait: a task that failed at once should be said to have failed.
             let look = self.pve.until(self.until.max(Instant::now() + Time::from_secs(2)));
-            match look.get(lifecycle::progress(upid)).await {
-                Ok(progress) if progress.is_over() => {
-                    let end = progress.exitstatus.unwrap_or_else(|| "unexpected status".to_owned());
+            match look.get(task_log::status(upid)).await {
+                Ok(status) if status.is_over() => {
+                    let end = status.exitstatus.unwrap_or_else(|| "unexpected status".to_owned());
                     return Seen::Ended(end);
                 }
                 Err(Error::Refused(refusal)) if refusal.kind() == RefusalKind::BadParameters => {
@@ -274,7 +278,7 @@ impl Course<'_> {
     }
 
     /// The state of the guest as soon as it is as it should be, or as it is when waiting ends.
-    async fn settled(&self) -> Option<Current> {
+    async fn settled(&self) -> Option<After> {
         let mut pause = Pause::new();
         loop {
             let after = self.state().await;
@@ -288,25 +292,25 @@ impl Course<'_> {
         }
     }
 
-    async fn state(&self) -> Option<Current> {
-        let found = &self.scene.found;
-        let look = self.pve.until(self.call.deadline - Time::from_secs(1));
-        match look.get(guest::current(&found.guest)).await {
-            Ok(current) => Some(current),
-            // The HA manager may have started it elsewhere.
-            Err(Error::Refused(refusal)) if refusal.kind() == RefusalKind::NoSuchGuest => {
-                let moved = crate::lookup::guest::find(&look, &found.guest.vmid.to_string()).await;
-                look.get(guest::current(&moved.ok()?.guest)).await.ok()
-            }
-            Err(_) => None,
+    async fn state(&self) -> Option<After> {
+        self.place.look(&self.pve.until(self.call.deadline - Time::from_secs(1))).await
+    }
+
+    /// `it is running`, and where, if that is another node than before.
+    fn now(&self, after: &After) -> String {
+        let word = super::state::State::of(&after.current).word();
+        if after.node == self.scene.found.guest.node {
+            format!("it is {word}")
+        } else {
+            format!("it is {word} on {} now", label(after.node.as_str()))
         }
     }
 
-    fn is_done(&self, after: Option<&Current>) -> bool {
-        after.is_some_and(|after| self.action.is_done(&self.scene.current, after))
+    fn is_done(&self, after: Option<&After>) -> bool {
+        after.is_some_and(|after| self.action.is_done(&self.scene.current, &after.current))
     }
 
-    fn judged(&self, after: Option<&Current>, otherwise: &'static str) -> &'static str {
+    fn judged(&self, after: Option<&After>, otherwise: &'static str) -> &'static str {
         if self.is_done(after) { "done" } else { otherwise }
     }
 
@@ -322,9 +326,11 @@ impl Course<'_> {
     async fn log(&self, upid: &Upid, wanted: fn(&str) -> bool) -> Vec<String> {
         let end =
             (Instant::now() + Time::from_secs(5)).min(self.call.deadline - Time::from_secs(1));
-        let lines = self.pve.until(end).get(lifecycle::log(upid)).await.unwrap_or_default();
-        let lines = lines.into_iter().filter_map(|line| line.t).filter(|line| wanted(line));
-        let lines: Vec<String> = lines.map(|line| sentence(&line)).collect();
+        let log = task_log::log(upid, 0, LOG_LINES);
+        let lines = self.pve.until(end).get(log).await.unwrap_or_default();
+        let lines = lines.into_iter().filter_map(|line| Some(line.t?.text));
+        let lines: Vec<String> =
+            lines.filter(|line| wanted(line)).map(|line| sentence(&line)).collect();
         let cut = lines.len().saturating_sub(5);
         lines.into_iter().skip(cut).collect()
     }

@@ -16,13 +16,16 @@
 //! a hard one.
 
 mod action;
+mod after;
 mod decide;
 mod follow;
 mod held;
-mod input;
 mod look;
+mod order;
 mod outcome;
 mod state;
+mod tool;
+mod watch;
 
 use pve_client::Operator;
 use serde_json::{Map, Value, json};
@@ -38,8 +41,9 @@ use crate::{
 
 pub use self::{
     action::Action,
-    input::{Plain, Suspend, Waiting},
     outcome::Outcome,
+    tool::{Arguments, NoneOfItsOwn, Own, Patience, PlainOwn, PowerTool},
+    watch::{Booted, Watching},
 };
 
 /// What is kept of a call's time for reading the guest and answering, when everything else was slow.
@@ -77,7 +81,11 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
     };
     let must_ask = call.policy.asks_before(action.is_destructive());
     if order.dry_run {
-        return Ok(Outcome::dry_run(&scene, &plan, must_ask));
+        let dependants = match action.interrupts() {
+            true => order::dependants(pve.reader(), call, &scene).await,
+            false => None,
+        };
+        return Ok(Outcome::dry_run(&scene, &plan, must_ask, dependants));
     }
     if must_ask && let Some(declined) = ask(call, &order, &scene).await? {
         return Ok(declined);

@@ -1,11 +1,14 @@
 //! What these tools answer.
 
-use pve_client::{Upid, guest::Current};
+use pve_client::Upid;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{action::Plan, look::Scene, state::State};
-use crate::answer::{Duration, clean::sentence};
+use super::{action::Plan, after::After, look::Scene, state::State};
+use crate::answer::{
+    Duration,
+    clean::{label, sentence},
+};
 
 /// What came of it.
 #[expect(clippy::struct_field_names, reason = "clients read the field under this name")]
@@ -43,7 +46,7 @@ impl Outcome {
         Self {
             vmid: guest.vmid.get(),
             name: scene.name(),
-            node: guest.node.to_string(),
+            node: label(guest.node.as_str()),
             outcome,
             before: scene.state.word().into_owned(),
             after: None,
@@ -75,7 +78,12 @@ impl Outcome {
     }
 
     /// Nothing was to be done.
-    pub(super) fn dry_run(scene: &Scene, plan: &Plan, must_ask: bool) -> Self {
+    pub(super) fn dry_run(
+        scene: &Scene,
+        plan: &Plan,
+        must_ask: bool,
+        dependants: Option<String>,
+    ) -> Self {
         let mut outcome = Self::new(scene, "dry_run");
         let request = plan.request(&scene.found.guest);
         outcome.would_send = Some(match request.form() {
@@ -83,6 +91,7 @@ impl Outcome {
             form => format!("POST {} {form}", request.path()),
         });
         outcome.notes.extend(plan.action.meaning(scene));
+        outcome.notes.extend(dependants);
         if plan.overrules {
             outcome.notes.push("a shutdown that still waits is ended by it".to_owned());
         }
@@ -98,10 +107,18 @@ impl Outcome {
         self
     }
 
-    /// How the guest is now; `None` where it could not be read.
-    pub(super) fn with_state(mut self, after: Option<&Current>) -> Self {
+    /// How and where the guest is now; `None` where it could not be read.
+    pub(super) fn with_state(mut self, after: Option<&After>) -> Self {
         match after {
-            Some(after) => self.after = Some(State::of(after).word().into_owned()),
+            Some(After { current, node }) => {
+                self.after = Some(State::of(current).word().into_owned());
+                let node = label(node.as_str());
+                if node != self.node {
+                    let note = format!("it is on {node} now; before, it was on {}", self.node);
+                    self.notes.push(note);
+                    self.node = node;
+                }
+            }
             None => self
                 .notes
                 .push("its state afterwards could not be read: see get_vm_status".to_owned()),
@@ -117,6 +134,7 @@ impl Outcome {
     /// What the audit log says of it.
     pub(super) fn details(&self) -> Vec<(&'static str, Option<String>)> {
         vec![
+            ("node", Some(self.node.clone())),
             ("upid", self.task.clone()),
             ("result", self.task_result.clone()),
             ("after", self.after.clone()),

@@ -166,6 +166,22 @@ const NEEDS: [Need; 11] = [
     },
 ];
 
+/// What a tool needs, from the most to the least important.
+pub fn needs_of(tool: &str) -> impl Iterator<Item = &'static Need> {
+    NEEDS.iter().filter(move |need| need.tools.contains(&tool))
+}
+
+impl Need {
+    /// The privileges, with where they are needed: `VM.Audit on /vms`.
+    pub fn privileges(&self) -> String {
+        let held = self
+            .all_of
+            .iter()
+            .map(|Holding { root, any_of }| format!("{} on {root}", any_of.join(" or ")));
+        held.collect::<Vec<_>>().join(" and ")
+    }
+}
+
 /// How much of one thing a token sees.
 #[derive(Debug)]
 pub struct Seen {

@@ -4,7 +4,7 @@
 //! * **The server leaves at the end of input**: calls get half a second, everything else none.
 //! * Malformed parameters of a known method are `-32602`, not "unknown method".
 //! * Every result of the modern era names the server.
-//! * Content that an older revision does not know is turned into text.
+//! * Content that an older revision does not know is turned into text, and fields that it does not know are left out.
 
 use std::{borrow::Cow, future::Future, panic::AssertUnwindSafe, time::Duration};
 
@@ -19,7 +19,7 @@ use rmcp::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Server, failed, me};
+use super::{Server, definitions::me, errors::failed};
 use crate::failure::Failure;
 
 /// How long calls that are under way get when the client has gone.
@@ -99,6 +99,7 @@ impl Service<RoleServer> for Guard {
                 downgrade(result, revision.as_ref());
             }
             result.strip_result_type_for_legacy_peer();
+            without_newer_fields(&mut result);
         }
         Ok(result)
     }
@@ -139,6 +140,27 @@ fn name_the_server(result: &mut ServerResult, me: &Implementation) {
     };
     let named = serde_json::to_value(me).unwrap_or_default();
     meta.get_or_insert_default().insert("io.modelcontextprotocol/serverInfo".into(), named);
+}
+
+/// How long a result may be kept came with 2026-07-28; that a server completes is said since 2025-03-26.
+fn without_newer_fields(result: &mut ServerResult) {
+    let (ttl_ms, cache_scope) = match result {
+        ServerResult::ListToolsResult(list) => (&mut list.ttl_ms, &mut list.cache_scope),
+        ServerResult::ListPromptsResult(list) => (&mut list.ttl_ms, &mut list.cache_scope),
+        ServerResult::ListResourcesResult(list) => (&mut list.ttl_ms, &mut list.cache_scope),
+        ServerResult::ListResourceTemplatesResult(list) => {
+            (&mut list.ttl_ms, &mut list.cache_scope)
+        }
+        ServerResult::ReadResourceResult(read) => (&mut read.ttl_ms, &mut read.cache_scope),
+        ServerResult::InitializeResult(agreed) => {
+            if agreed.protocol_version < ProtocolVersion::V_2025_03_26 {
+                agreed.capabilities.completions = None;
+            }
+            return;
+        }
+        _ => return,
+    };
+    (*ttl_ms, *cache_scope) = (None, None);
 }
 
 /// Links came with 2025-06-18, sound with 2025-03-26: older clients refuse a result that holds them.

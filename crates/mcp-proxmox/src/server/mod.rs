@@ -4,51 +4,65 @@
 //! The library answers both protocol eras; `guard` and `stdio` mend what it leaves open.
 
 mod asking;
+mod definitions;
+mod errors;
 mod guard;
+mod lines;
+mod progress;
 mod stdio;
+mod unread;
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, OnceLock, PoisonError},
-};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
-        DiscoverResult, Implementation, ListToolsResult, MetaObject, PaginatedRequestParams,
-        ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
+        CompleteRequestParams, CompleteResult, CompletionInfo, ContentBlock, DiscoverResult,
+        GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+        ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+        ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, PromptMessage, ReadResourceRequestMethod,
+        ReadResourceRequestParams, ReadResourceResponse, Reference, Role, ServerCapabilities,
+        ServerConfig, Tool,
     },
     service::{RequestContext, ServerInitializeError},
 };
 use serde_json::{Map, Value};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::mpsc,
+    time::Duration,
 };
 
+pub use self::definitions::definitions;
+use self::errors::{cancelled, failed, first_page, invalid, no_resource, no_tool, there};
 use crate::{
-    answer::Answer,
-    call::{Call, Limits, Progress},
+    answer::{Answer, clean::label},
+    call::{Call, Limits},
     catalog::{Catalog, NotOffered, Offered},
-    config::{GuestSet, Output},
-    failure::Failure,
+    completion::{self, Completes},
+    config::Output,
     instructions,
     policy::Policy,
+    prompts::{self, Prompts},
+    resources::{self, Reading, Resources},
     tier::Access,
 };
 
 /// How long clients may keep what `server/discover` and the lists say: they are constant for a process.
 const TTL_MS: u64 = 3_600_000;
-/// Marks a tool whose every call a person has to see.
-const REQUIRES_USER: &str = "anthropic/requiresUserInteraction";
+/// How long the server stays after the end of its input. Calls get half a second of it; the rest is for a client
+/// that does not read what it is sent.
+const LEAVING: Duration = Duration::from_millis(1500);
 
 /// The server. One serves one client.
 #[derive(Debug)]
 pub struct Server {
     access: Access,
     catalog: Catalog,
+    prompts: Prompts,
+    resources: Resources,
     output: Output,
     zone: jiff::tz::TimeZone,
     policy: Arc<Policy>,
@@ -60,8 +74,10 @@ pub struct Server {
 impl Server {
     /// A server that offers `catalog` on the cluster behind `access`.
     pub fn new(access: Access, catalog: Catalog, output: Output, zone: jiff::tz::TimeZone) -> Self {
-        let limits = Limits { tier: access.level(), offered: catalog.names(), ..Limits::default() };
+        let limits = Limits { tier: access.level(), offered: catalog.names() };
         Self {
+            prompts: Prompts::new(prompts::ALL, catalog.names(), access.level()),
+            resources: Resources::new(resources::ALL, &catalog.names()),
             access,
             catalog,
             output,
@@ -77,14 +93,6 @@ impl Server {
     #[must_use]
     pub fn under(self, policy: Arc<Policy>) -> Self {
         Self { policy, ..self }
-    }
-
-    /// The same server, whose write tools act within these sets of guests.
-    #[must_use]
-    pub fn within(mut self, allow: Option<GuestSet>, protect: GuestSet) -> Self {
-        let limits = Limits { allow, protect, ..Limits::clone(&self.limits) };
-        self.limits = limits.into();
-        self
     }
 
     /// Serves one client on standard input and output, until it leaves.
@@ -106,8 +114,13 @@ impl Server {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let (lines, eof) = stdio::Lines::new(input, output);
-        match guard::Guard::new(self, eof).serve(lines).await {
-            Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
+        let bounded = unread::Bounded::new(lines, eof.clone());
+        match guard::Guard::new(self, eof.clone()).serve(bounded).await {
+            Ok(running) => tokio::select! {
+                ended = running.waiting() => ended.map(drop).map_err(|error| error.to_string()),
+                // The library waits for a client that does not read until that client ends.
+                () = async { eof.cancelled().await; tokio::time::sleep(LEAVING).await } => Ok(()),
+            },
             // A client that leaves before it says anything did nothing wrong, and neither did we.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(error.to_string()),
@@ -117,7 +130,54 @@ impl Server {
     fn tools(&self) -> &[Tool] {
         self.tools.get_or_init(|| {
             let tools = self.catalog.tools();
-            tools.map(|offered| definition(offered, self.output, &self.policy)).collect()
+            tools.map(|offered| definitions::tool(offered, self.output, &self.policy)).collect()
+        })
+    }
+
+    /// What is there in this configuration. Nothing of it changes, so that nothing is announced as changing.
+    fn capabilities(&self) -> ServerCapabilities {
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        let (has_prompts, has_resources) = (self.has_prompts(), !self.resources.is_empty());
+        capabilities.prompts = has_prompts.then(Default::default);
+        capabilities.resources = has_resources.then(Default::default);
+        capabilities.completions = (has_prompts || has_resources).then(Default::default);
+        capabilities
+    }
+
+    fn has_prompts(&self) -> bool {
+        self.prompts.all().next().is_some()
+    }
+
+    fn begin(&self, context: &RequestContext<RoleServer>) -> Call {
+        Call::begin(self.zone.clone())
+            .within(&self.limits)
+            .under(Arc::clone(&self.policy))
+            .from_client(context.client_info().map(|client| label(&client.name)))
+    }
+
+    /// What an argument of a prompt, or the variable of a resource's address, is completed from.
+    fn completes(&self, request: &CompleteRequestParams) -> Result<Completes, ErrorData> {
+        let name = request.argument.name.as_str();
+        let completes = match &request.r#ref {
+            Reference::Prompt(prompt) => {
+                let prompt =
+                    self.prompts.find(&prompt.name).map_err(|failure| invalid(&failure))?;
+                let mut arguments = prompt.arguments.iter();
+                arguments.find(|argument| argument.name == name).map(|argument| argument.completes)
+            }
+            Reference::Resource(reference) => {
+                let template = self.resources.templates().find(|entry| entry.uri == reference.uri);
+                let template = template.ok_or_else(|| {
+                    let message =
+                        format!("there is no resource template `{}`", label(&reference.uri));
+                    ErrorData::invalid_params(message, None)
+                })?;
+                (template.variable() == Some(name)).then_some(template.completes)
+            }
+            _ => None,
+        };
+        completes.ok_or_else(|| {
+            ErrorData::invalid_params(format!("there is no argument `{}` there", label(name)), None)
         })
     }
 
@@ -128,13 +188,14 @@ impl Server {
         call: Call,
     ) -> CallToolResult {
         match offered.call(&self.access, &call, arguments).await {
-            Ok(answer) => self.result(answer),
+            Ok(answer) => self.result(offered, answer),
             Err(failure) => failed(&failure),
         }
     }
 
-    fn result(&self, answer: Answer) -> CallToolResult {
+    fn result(&self, offered: &Offered, answer: Answer) -> CallToolResult {
         let text = answer.text();
+        let link = self.resources.link(offered.entry.name, &answer).map(definitions::link);
         let (structured, png) = match answer {
             Answer::Structured(object) => (Some(object), None),
             Answer::Picture(picture) => (None, Some(picture.png)),
@@ -146,6 +207,7 @@ impl Server {
         let mut content = vec![ContentBlock::text(text)];
         content
             .extend(png.map(|png| ContentBlock::image(BASE64_STANDARD.encode(png), "image/png")));
+        content.extend(link.map(ContentBlock::resource_link));
         let mut result = CallToolResult::success(content);
         result.structured_content =
             structured.filter(|_| self.output != Output::Text).map(Value::Object);
@@ -155,9 +217,9 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(me())
-            .with_instructions(instructions::text(self.access.level()))
+        ServerConfig::new(self.capabilities())
+            .with_server_info(definitions::introduction())
+            .with_instructions(instructions::text(self.access.level(), &self.limits.offered))
     }
 
     async fn discover(
@@ -176,13 +238,114 @@ impl ServerHandler for Server {
 
     async fn list_tools(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        first_page(request)?;
         let mut list = ListToolsResult::with_all_items(self.tools().to_vec());
         list.ttl_ms = Some(TTL_MS);
         list.cache_scope = Some(CacheScope::Private);
         Ok(list)
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        there::<ListPromptsRequestMethod>(self.has_prompts())?;
+        first_page(request)?;
+        let prompts = self.prompts.all().map(definitions::prompt).collect();
+        let mut list = ListPromptsResult::with_all_items(prompts);
+        list.ttl_ms = Some(TTL_MS);
+        list.cache_scope = Some(CacheScope::Private);
+        Ok(list)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        there::<GetPromptRequestMethod>(self.has_prompts())?;
+        let entry = self.prompts.find(&request.name).map_err(|failure| invalid(&failure))?;
+        let arguments = request.arguments.unwrap_or_default();
+        let text = self.prompts.text(entry, &arguments).map_err(|failure| invalid(&failure))?;
+        let result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
+        Ok(result.with_description(entry.description).into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        there::<ListResourcesRequestMethod>(!self.resources.is_empty())?;
+        first_page(request)?;
+        let resources = self.resources.fixed().map(definitions::resource).collect();
+        let mut list = ListResourcesResult::with_all_items(resources);
+        list.ttl_ms = Some(TTL_MS);
+        list.cache_scope = Some(CacheScope::Private);
+        Ok(list)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        there::<ListResourceTemplatesRequestMethod>(!self.resources.is_empty())?;
+        first_page(request)?;
+        let templates = self.resources.templates().map(definitions::template).collect();
+        let mut list = ListResourceTemplatesResult::with_all_items(templates);
+        list.ttl_ms = Some(TTL_MS);
+        list.cache_scope = Some(CacheScope::Private);
+        Ok(list)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        there::<ReadResourceRequestMethod>(!self.resources.is_empty())?;
+        let uri = request.uri.as_str();
+        let (entry, value) = self.resources.find(uri).ok_or_else(|| no_resource(uri, None))?;
+        let (progress, telling) = progress::of(&context);
+        let call = self.begin(&context).with_progress(progress);
+        let reading = Reading { access: &self.access, catalog: &self.catalog, call: &call };
+        tokio::select! {
+            read = entry.read(&reading, &value) => match read {
+                Ok(content) => {
+                    let result = definitions::contents(entry, uri, content);
+                    Ok(result.with_cache_scope(CacheScope::Private).into())
+                }
+                Err(failure) if failure.is_missing() => Err(no_resource(uri, Some(&failure))),
+                Err(failure) => Err(ErrorData::internal_error(failure.to_string(), None)),
+            },
+            never = telling => match never {},
+            () = context.ct.cancelled() => Err(cancelled()),
+        }
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        there::<CompleteRequestMethod>(self.has_prompts() || !self.resources.is_empty())?;
+        let completes = self.completes(&request)?;
+        let node = request.context.as_ref().and_then(|context| context.get_argument("node"));
+        let (pve, typed) = (self.access.reader(), &request.argument.value);
+        let suggestions = tokio::select! {
+            suggestions = completion::complete(pve, completes, typed, node.map(String::as_str)) => suggestions,
+            () = context.ct.cancelled() => return Err(cancelled()),
+        };
+        let mut completion = CompletionInfo::default();
+        completion.has_more = Some(suggestions.total > suggestions.values.len());
+        completion.total = u32::try_from(suggestions.total).ok();
+        completion.values = suggestions.values;
+        Ok(CompleteResult::new(completion))
     }
 
     async fn call_tool(
@@ -194,18 +357,12 @@ impl ServerHandler for Server {
             Ok(offered) => offered,
             // A protocol error would be hidden from the model, which could not tell its user what to set.
             Err(NotOffered::Withheld(failure)) => return Ok(failed(&failure).into()),
-            Err(NotOffered::Unknown(near)) => return Err(unknown(&request.name, near)),
+            Err(NotOffered::Unknown(near)) => return Err(no_tool(&request.name, near)),
         };
         let asked = self.asking.of(&request, &context)?;
         let arguments = request.arguments.clone().unwrap_or_default();
-        let (progress, telling) = progress(&context);
-        let client = context.client_info().map(|client| crate::answer::clean::label(&client.name));
-        let call = Call::begin(self.zone.clone())
-            .with_progress(progress)
-            .within(&self.limits)
-            .under(Arc::clone(&self.policy))
-            .with_person(asked.person)
-            .from_client(client);
+        let (progress, telling) = progress::of(&context);
+        let call = self.begin(&context).with_progress(progress).with_person(asked.person);
         tokio::select! {
             result = self.call(offered, arguments, call) => {
                 // A question that was left behind is the answer of this call, whatever else it says.
@@ -218,85 +375,7 @@ impl ServerHandler for Server {
             // It only ever tells; the call decides when it is done.
             never = telling => match never {},
             // Nothing more is sent for a cancelled call; the library drops this answer.
-            () = context.ct.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
+            () = context.ct.cancelled() => Err(cancelled()),
         }
     }
-}
-
-/// The tools of `catalog` as clients get them, for people who want to look.
-pub fn definitions(catalog: &Catalog) -> Value {
-    let policy = Policy::default();
-    let tools: Vec<_> =
-        catalog.tools().map(|offered| definition(offered, Output::Both, &policy)).collect();
-    serde_json::to_value(tools).unwrap_or_default()
-}
-
-/// A tool as clients see it. The hints follow from the tool's effect.
-fn definition(offered: &Offered, output: Output, policy: &Policy) -> Tool {
-    let entry = offered.entry;
-    let hints =
-        ToolAnnotations::new().read_only(entry.level == crate::tier::Level::Read).open_world(false);
-    let hints = match entry.level {
-        // Both are meaningful only for tools that change something.
-        crate::tier::Level::Read => hints,
-        crate::tier::Level::Write => {
-            hints.destructive(entry.destructive).idempotent(entry.idempotent)
-        }
-    };
-    let tool = Tool::new(entry.name, entry.description, offered.input_schema().clone())
-        .with_title(entry.title)
-        .with_annotations(hints);
-    let is_write = entry.level == crate::tier::Level::Write;
-    let tool = if is_write && policy.asks_before(entry.destructive) {
-        // Clients that know this mark let their user look at each call.
-        tool.with_meta(MetaObject(Map::from_iter([(REQUIRES_USER.to_owned(), true.into())])))
-    } else {
-        tool
-    };
-    match offered.output_schema().filter(|_| output != Output::Text) {
-        Some(schema) => tool.with_raw_output_schema(schema.into()),
-        None => tool,
-    }
-}
-
-/// Progress as the client gets it, and the work of telling it, which has to be polled beside the call.
-/// Where the client did not ask for progress, there is nothing to tell.
-fn progress(
-    context: &RequestContext<RoleServer>,
-) -> (Progress, impl Future<Output = Infallible> + use<>) {
-    let (sender, mut receiver) = mpsc::unbounded_channel();
-    let token = context.meta.get_progress_token();
-    let progress = match &token {
-        None => Progress::default(),
-        Some(_) => {
-            Progress::new(move |done, total, message| drop(sender.send((done, total, message))))
-        }
-    };
-    let peer = context.peer.clone();
-    let telling = async move {
-        if let Some(token) = token {
-            while let Some((done, total, message)) = receiver.recv().await {
-                let mut told = ProgressNotificationParam::new(token.clone(), done);
-                told.total = total;
-                // A client that is gone is noticed elsewhere.
-                let _ = peer.notify_progress(told.with_message(message)).await;
-            }
-        }
-        std::future::pending().await
-    };
-    (progress, telling)
-}
-
-fn me() -> Implementation {
-    Implementation::new("mcp-proxmox", env!("CARGO_PKG_VERSION")).with_title("Proxmox VE")
-}
-
-fn failed(failure: &Failure) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(failure.to_string())])
-}
-
-fn unknown(name: &str, near: Option<&'static str>) -> ErrorData {
-    let name = crate::answer::clean::label(name);
-    let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-    ErrorData::invalid_params(format!("there is no tool `{name}`{near}"), None)
 }

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     answer::{Table, clean::label},
-    call::{Call, Limits},
+    call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
+    policy::Policy,
     rights::{
         Rights,
         view::{self, Seen},
@@ -72,7 +73,7 @@ impl Tool for GetAccess {
             .await
             .map_err(|error| Failure::from_pve("read the token's privileges", &error))?;
         let (version,) = join!(pve.get(version::version()));
-        let mut output = Output::of(pve.token_id(), Rights(permissions), &call.limits);
+        let mut output = Output::of(pve.token_id(), Rights(permissions), call);
         match version {
             Ok(version) => output.pve_version = version.version.as_deref().map(label),
             Err(error) => {
@@ -85,7 +86,8 @@ impl Tool for GetAccess {
 }
 
 impl Output {
-    fn of(token: &str, rights: Rights, limits: &Limits) -> Self {
+    fn of(token: &str, rights: Rights, call: &Call) -> Self {
+        let limits = &call.limits;
         let (user, name) = token.split_once('!').unwrap_or((token, ""));
         let seen = view::seen(&rights, limits.tier, &limits.offered);
         let mut sees = Table::new(&["what", "seen", "missing", "tools that show less"]);
@@ -122,7 +124,7 @@ impl Output {
             token: label(name),
             pve_version: None,
             tier: limits.tier.to_string(),
-            may_change: may_change(limits),
+            may_change: may_change(limits.tier, &call.policy),
             sees,
             privileges,
             to_mend,
@@ -132,17 +134,17 @@ impl Output {
 }
 
 /// On which guests write tools may act.
-fn may_change(limits: &Limits) -> String {
-    if limits.tier == Level::Read {
+fn may_change(tier: Level, policy: &Policy) -> String {
+    if tier == Level::Read {
         return "nothing: the access tier is read, and only the server's user can set PVE_ACCESS_TIER=write".to_owned();
     }
-    let allowed = match &limits.allow {
+    let allowed = match policy.allow() {
         None => "all VMs and containers on which the token has VM.PowerMgmt".to_owned(),
         Some(allow) => format!("only PVE_ALLOW_VMS={allow}"),
     };
-    if limits.protect.is_empty() {
+    if policy.protect().is_empty() {
         allowed
     } else {
-        format!("{allowed}, but never PVE_PROTECT_VMS={}", limits.protect)
+        format!("{allowed}, but never PVE_PROTECT_VMS={}", policy.protect())
     }
 }

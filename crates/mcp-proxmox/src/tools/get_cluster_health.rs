@@ -1,7 +1,7 @@
 //! `get_cluster_health`: what is wrong, in one call, and what to look at next.
 //!
-//! Two halves: [`facts`] asks, bounded and each node within its own time; the checks, one file each, judge
-//! what came and ask nothing. To add a check: its file, and a line in [`CHECKS`].
+//! Two halves: `facts` asks, bounded and each node within its own time; the checks, one file each, judge
+//! what came and ask nothing. To add a check: its file, and a line in `CHECKS`.
 //!
 //! **Nothing is called well that was not looked at.** A fact that is missing is named with its reason, and
 //! the answer's first line says so.
@@ -79,14 +79,11 @@ pub struct GetClusterHealth;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Of storages and root disks. Default 85.
-    #[schemars(range(min = 1, max = 100))]
+    /// Storages, root disks. Default 85.
     full_percent: Option<u8>,
-    /// Of nodes. Default 90.
-    #[schemars(range(min = 1, max = 100))]
+    /// Default 90.
     memory_percent: Option<u8>,
-    /// Age of the newest backup. Default 7.
-    #[schemars(range(min = 1, max = 366))]
+    /// Default 7.
     backup_days: Option<u16>,
 }
 
@@ -108,8 +105,8 @@ pub struct Output {
 impl Tool for GetClusterHealth {
     const NAME: &'static str = "get_cluster_health";
     const TITLE: &'static str = "Cluster health";
-    const DESCRIPTION: &'static str = "What is wrong in the cluster, in one call: quorum, nodes, guests that should run, HA, storages, memory, failed tasks, \
-        backups, replication, certificates, services, clocks, versions, Ceph. Findings by severity, each with evidence and the tool to call next. Begin here.";
+    const DESCRIPTION: &'static str = "Begin here: what is wrong, the worst first, each with evidence and the tool to call next. Quorum, nodes, guests, HA, \
+        storages, memory, tasks, backups, replication, certificates, services, clocks, Ceph.";
     const TOOLSET: Toolset = Toolset::Health;
 
     type Effect = Reads;
@@ -118,9 +115,9 @@ impl Tool for GetClusterHealth {
 
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
         let limits = Limits {
-            full: input.full_percent.map_or(85.0, f64::from),
-            memory: input.memory_percent.map_or(90.0, f64::from),
-            backup_days: i64::from(input.backup_days.unwrap_or(7)),
+            full: f64::from(input.full_percent.unwrap_or(85).clamp(1, 100)),
+            memory: f64::from(input.memory_percent.unwrap_or(90).clamp(1, 100)),
+            backup_days: i64::from(input.backup_days.unwrap_or(7).clamp(1, 366)),
         };
         let facts = Facts::gather(&pve, call, limits).await?;
         let mut report = Report::default();

@@ -48,14 +48,14 @@ pub struct GetNetworkStats;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// This node, with its interfaces' counters and errors (10 s). Without it: guest NICs of all nodes.
+    /// With its interfaces' counters and errors (10 s); else guest NICs of all nodes.
     node: Option<String>,
-    /// Only this VM or container (vmid or name).
+    /// Vmid or name.
     vm: Option<String>,
-    /// Read guest NICs twice, so many seconds apart, and give rates.
+    /// Read twice so far apart, for rates.
     #[schemars(range(min = 1, max = 20))]
     sample_seconds: Option<u32>,
-    /// Guest NICs shown, busiest first; 20 by default.
+    /// Guest NICs, busiest first (default 20).
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u32>,
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::list_nodes::short_version;
 use crate::{
-    answer::{Bytes, Duration, Percent, Share, clean::label},
+    answer::{Bytes, Duration, Percent, Pressure, Share, clean::label},
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
@@ -92,20 +92,10 @@ pub struct Output {
     notes: Vec<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-struct Pressure {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    io: Option<f64>,
-}
-
 impl Tool for GetNodeStatus {
     const NAME: &'static str = "get_node_status";
     const TITLE: &'static str = "Node status";
-    const DESCRIPTION: &'static str = "One node (host) in depth: CPU (mean of 10 s), load, memory, swap, root disk, pressure, uptime, kernel, PVE version, \
+    const DESCRIPTION: &'static str = "One node (host) in depth: CPU, load, memory, swap, root disk, pressure, uptime, kernel, PVE version, \
         services not running, pending updates, certificates near expiry, subscription. For all nodes use list_nodes.";
     const TOOLSET: Toolset = Toolset::Nodes;
 

@@ -48,13 +48,13 @@ pub struct GetStorageStatus;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The storage's name.
+    /// Its name.
     storage: String,
     /// On this node alone.
     node: Option<String>,
-    /// Only content of this VM or container: vmid or name.
+    /// Only this guest's content: vmid or name.
     vm: Option<String>,
-    /// How many of the newest backups to list; 10 by default.
+    /// Newest backups to list (default 10).
     #[schemars(range(min = 1, max = 200))]
     limit: Option<u32>,
 }

@@ -47,10 +47,8 @@ pub struct GetSystemLog;
 pub struct Input {
     /// Its name.
     node: String,
-    /// `2h` ago or ISO 8601.
-    since: Option<String>,
-    /// Likewise.
-    until: Option<String>,
+    #[serde(flatten)]
+    range: when::Range,
     /// And worse.
     severity: Option<Severity>,
     /// systemd unit, or `kernel`.
@@ -88,7 +86,7 @@ impl Tool for GetSystemLog {
     type Output = Output;
 
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
-        let (since, until) = when::range(call, input.since.as_deref(), input.until.as_deref())?;
+        let (since, until) = input.range.read(call)?;
         let place = input.cursor.as_deref().map(place).transpose()?;
         let (node, listed) = lookup::node::find(&pve, &input.node).await?;
         if listed.status.as_deref() == Some("offline") {

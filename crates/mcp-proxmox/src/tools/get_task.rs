@@ -144,18 +144,21 @@ impl Tool for GetTask {
     }
 }
 
-fn parse(text: &str) -> Result<Upid, Failure> {
+/// The identifier that somebody wrote.
+pub(crate) fn parse(text: &str) -> Result<Upid, Failure> {
     text.trim().trim_matches(['"', '\'', '`']).parse().map_err(|error| {
         Failure::new(format!("{error}")).hint("give the whole UPID as list_tasks shows it")
     })
 }
 
-async fn status(pve: &Reader, upid: &Upid) -> Result<Status, Failure> {
+/// How a task is.
+pub(crate) async fn status(pve: &Reader, upid: &Upid) -> Result<Status, Failure> {
     pve.get(task_log::status(upid)).await.map_err(|error| match &error {
         Error::Refused(refusal)
             if refusal.errors.get("upid").is_some_and(|text| text.contains("no such task")) =>
         {
             Failure::new(format!("{} knows no such task", upid.node))
+                .missing()
                 .hint("old tasks are forgotten, and a changed UPID is another one: list_tasks shows those that are there")
         }
         _ => Failure::from_pve("read the task", &error),

@@ -43,7 +43,7 @@ pub struct GetVmDetails;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Vmid or unique name of the VM or container.
+    /// Vmid or unique name.
     vm: String,
 }
 

@@ -17,7 +17,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::{Duration, Instant};
 
-use super::console::{named, refused};
 use crate::{
     answer::{
         Bytes, Picture,
@@ -25,6 +24,7 @@ use crate::{
     },
     call::Call,
     catalog::{Tool, Toolset},
+    console::{named, refused},
     failure::Failure,
     lookup::guest::{Found, find},
     tier::Reads,
@@ -42,14 +42,14 @@ pub struct GetVmScreenshot;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Vmid or unique name of the VM or container.
+    /// Vmid or unique name.
     vm: String,
     /// Widest picture in pixels (default 1024).
     #[schemars(range(min = 64, max = 2048))]
     max_width: Option<u32>,
-    /// A part of the screen in its own pixels: `x,y,width,height`.
+    /// Part in screen pixels: `x,y,width,height`.
     crop: Option<String>,
-    /// Wait up to so many seconds until the screen changes.
+    /// Wait until the screen changes.
     #[schemars(range(min = 1, max = 25))]
     wait_change_seconds: Option<u64>,
 }
@@ -58,7 +58,7 @@ impl Tool for GetVmScreenshot {
     const NAME: &'static str = "get_vm_screenshot";
     const TITLE: &'static str = "Screenshot";
     const DESCRIPTION: &'static str = "Picture (PNG) of the screen of a VM (its display) or container (its terminal) as it is now. Types nothing \
-        and throws nobody out. For text of a serial port that can be searched use get_vm_console.";
+        and throws nobody out. For text use get_vm_console.";
     const TOOLSET: Toolset = Toolset::Console;
 
     type Effect = Reads;

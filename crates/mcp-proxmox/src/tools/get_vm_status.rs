@@ -12,13 +12,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    answer::{Bytes, Duration, Number, Percent, Share, clean::label},
+    answer::{Bytes, Duration, Number, Percent, Pressure, Share, clean::label},
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
     lookup::{
         self,
-        guest::{Found, find, given_name, real_name},
+        guest::{Found, find, given_name, real_name, tags},
     },
     tier::Reads,
 };
@@ -34,7 +34,7 @@ pub struct GetVmStatus;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Vmid or unique name of the VM or container.
+    /// Vmid or unique name.
     vm: String,
 }
 
@@ -46,10 +46,8 @@ pub struct Output {
     name: Option<String>,
     r#type: &'static str,
     node: String,
-    /// `running`, `stopped`, `paused`, `hibernated`, `prelaunch`, `io-error`, `unknown`, …
+    /// `running`, `stopped`, `paused`, `hibernated`, `prelaunch`, `io-error`, `template`, `unknown`, …
     status: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    template: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lock: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,12 +68,10 @@ pub struct Output {
     swap: Option<Share>,
     #[serde(skip_serializing_if = "Option::is_none")]
     disk: Option<String>,
-    /// Since it started.
     #[serde(skip_serializing_if = "Option::is_none")]
-    network: Option<Traffic>,
-    /// Since it started.
+    network_since_start: Option<Traffic>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    disk_io: Option<DiskIo>,
+    disk_io_since_start: Option<DiskIo>,
     /// How long processes waited, in percent of the last ten seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pressure_percent: Option<Pressure>,
@@ -102,16 +98,6 @@ struct Traffic {
 struct DiskIo {
     read: Bytes,
     written: Bytes,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Pressure {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    io: Option<f64>,
 }
 
 impl Tool for GetVmStatus {
@@ -180,7 +166,6 @@ fn live(found: Found, current: Current) -> Output {
         .and_then(|name| given_name(name, found.guest.vmid))
         .map(label)
         .or(output.name);
-    output.template = current.template.filter(|template| *template);
     output.lock = current.lock.as_deref().map(label);
     output.ha = current.ha.as_ref().filter(|ha| ha.managed == Some(true)).map(|ha| {
         ha.state
@@ -190,7 +175,7 @@ fn live(found: Found, current: Current) -> Output {
     output.uptime = current.uptime.filter(|uptime| *uptime > 0).map(Duration);
     output.cores = current.cpus.map(Number);
     output.cpu_percent = current.cpu.filter(|_| is_up).and_then(Percent::from_fraction);
-    output.memory = used_of(current.mem.filter(|_| is_up), current.maxmem);
+    output.memory = memory(current.mem.filter(|_| is_up), current.maxmem);
     output.memory_on_host =
         current.memhost.filter(|host| is_up && Some(*host) != current.mem).map(Bytes);
     output.swap = Share::new(current.swap.filter(|_| is_up), current.maxswap);
@@ -203,9 +188,9 @@ fn live(found: Found, current: Current) -> Output {
         output.notes.push("`disk` of a stopped container is what is configured, or PVE's 4.0 GiB where nothing is".to_owned());
     }
     if is_up {
-        output.network =
+        output.network_since_start =
             both(current.netin, current.netout).map(|(r#in, out)| Traffic { r#in, out });
-        output.disk_io = both(current.diskread, current.diskwrite)
+        output.disk_io_since_start = both(current.diskread, current.diskwrite)
             .map(|(read, written)| DiskIo { read, written });
         output.pressure_percent = pressure(&current);
     }
@@ -215,6 +200,14 @@ fn live(found: Found, current: Current) -> Output {
 
 fn both(first: Option<u64>, second: Option<u64>) -> Option<(Bytes, Bytes)> {
     Some((Bytes(first?), Bytes(second?)))
+}
+
+/// What is used of it; of a guest that does not run only what it would get is known, which is no use.
+fn memory(used: Option<u64>, configured: Option<u64>) -> Option<String> {
+    match Share::new(used, configured) {
+        Some(share) => Some(share.to_string()),
+        None => configured.map(|configured| format!("{} configured", Bytes(configured))),
+    }
 }
 
 /// A size whose use may be unknown.
@@ -236,6 +229,9 @@ fn pressure(current: &Current) -> Option<Pressure> {
 /// The state in one word: PVE says `running` of paused VMs, and `stopped` of hibernated ones.
 fn state(current: &Current) -> String {
     let status = current.status.as_deref().unwrap_or("unknown");
+    if current.template == Some(true) {
+        return "template".to_owned();
+    }
     match (status, current.qmpstatus.as_deref(), current.lock.as_deref()) {
         ("stopped", _, Some("suspended")) => "hibernated".to_owned(),
         ("stopped", _, _) => "stopped".to_owned(),
@@ -278,7 +274,7 @@ fn cached(found: Found, why: &Failure) -> Output {
     output.uptime = uptime.filter(|uptime| *uptime > 0).map(Duration);
     output.cpu_percent = cpu.filter(|_| is_up).and_then(Percent::from_fraction);
     output.cores = maxcpu.map(Number);
-    output.memory = used_of(mem.filter(|_| is_up), maxmem);
+    output.memory = memory(mem.filter(|_| is_up), maxmem);
     output.notes.push(format!(
         "not live: {}; these figures are the last that the node reported",
         why.what()
@@ -289,19 +285,15 @@ fn cached(found: Found, why: &Failure) -> Output {
 impl Output {
     fn of(found: &Found) -> Self {
         let Found { guest, listed, note } = found;
-        let tags = listed
-            .tags
-            .as_deref()
-            .unwrap_or_default()
-            .split([';', ',', ' '])
-            .filter(|tag| !tag.is_empty());
         Self {
             vmid: guest.vmid.get(),
             name: real_name(listed).map(label),
             r#type: guest.kind.as_str(),
             node: label(guest.node.as_str()),
-            status: listed.status.as_deref().map_or_else(|| "unknown".to_owned(), label),
-            template: listed.template.filter(|template| *template),
+            status: match (listed.template, listed.status.as_deref()) {
+                (Some(true), _) => "template".to_owned(),
+                (_, status) => status.map_or_else(|| "unknown".to_owned(), label),
+            },
             lock: listed.lock.as_deref().map(label),
             ha: None,
             uptime: None,
@@ -311,13 +303,13 @@ impl Output {
             memory_on_host: None,
             swap: None,
             disk: None,
-            network: None,
-            disk_io: None,
+            network_since_start: None,
+            disk_io_since_start: None,
             pressure_percent: None,
             agent_enabled: None,
             running_tasks: Vec::new(),
             pool: listed.pool.as_deref().map(label),
-            tags: tags.map(label).collect(),
+            tags: tags(listed.tags.as_deref()).map(label).collect(),
             notes: note.iter().cloned().collect(),
         }
     }

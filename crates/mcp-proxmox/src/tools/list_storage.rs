@@ -41,13 +41,13 @@ pub struct ListStorage;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Only on this node.
+    /// On this node.
     node: Option<String>,
-    /// Only of this type, such as nfs.
+    /// Such as nfs.
     r#type: Option<String>,
-    /// Only for this content, such as backup or images.
+    /// Such as backup or images.
     content: Option<String>,
-    /// Ask the nodes themselves. Slow where a storage is dead.
+    /// Ask the nodes. Slow where a storage is dead.
     #[serde(default)]
     live: bool,
 }
@@ -73,7 +73,7 @@ impl Tool for ListStorage {
     const NAME: &'static str = "list_storage";
     const TITLE: &'static str = "List storages";
     const DESCRIPTION: &'static str = "List all storages with type, content, state on every node, used and total space; shared ones once. \
-        Figures are those that PVE collected some 10 s ago. For backups, content and trend of one use get_storage_status.";
+        Figures are some 10 s old. For backups, content and trend of one use get_storage_status.";
     const TOOLSET: Toolset = Toolset::Storage;
 
     type Effect = Reads;

@@ -57,10 +57,8 @@ pub struct Input {
     vm: Option<String>,
     /// User or token.
     user: Option<String>,
-    /// `2h` ago or ISO 8601.
-    since: Option<String>,
-    /// Likewise.
-    until: Option<String>,
+    #[serde(flatten)]
+    range: when::Range,
     /// Rows.
     limit: Option<u32>,
     /// `next_cursor`.
@@ -93,7 +91,7 @@ impl Tool for ListTasks {
     type Output = Output;
 
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
-        let (since, until) = when::range(call, input.since.as_deref(), input.until.as_deref())?;
+        let (since, until) = input.range.read(call)?;
         let cursor = input.cursor.as_deref().map(Cursor::read).transpose()?;
         let guest = match &input.vm {
             Some(vm) => Some(vmid(&pve, vm).await?),

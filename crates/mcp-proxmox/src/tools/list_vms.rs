@@ -27,7 +27,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
-    lookup::guest::real_name,
+    lookup::guest::{real_name, tags},
     tier::Reads,
 };
 
@@ -35,6 +35,8 @@ use crate::{
 const SHOWN_WHOLE: usize = 50;
 /// So many are shown of a longer list.
 const SHOWN_FIRST: usize = 20;
+/// How many are shown at most where each is shown in detail.
+const SHOWN_IN_DETAIL: usize = 300;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -44,19 +46,19 @@ pub struct ListVms;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Only VMs (qemu) or only containers (lxc).
+    /// VMs (qemu) or containers (lxc).
     r#type: Option<TypeFilter>,
     /// Only this state. `paused` and `io-error` imply `exact`.
     status: Option<StatusFilter>,
-    /// Only on this node.
+    /// On this node.
     node: Option<String>,
-    /// Only in this pool.
+    /// In this pool.
     pool: Option<String>,
-    /// Only with this tag.
+    /// With this tag.
     tag: Option<String>,
-    /// Only names that contain this, or a vmid.
+    /// Part of a name, or a vmid.
     name: Option<String>,
-    /// Order; cpu, memory, disk and uptime: largest first.
+    /// Order; of figures the largest first.
     #[serde(default)]
     sort: Sort,
     /// Rows; by default all up to 50, else 20.
@@ -278,8 +280,9 @@ impl Input {
             given(wanted.as_ref())
                 .is_none_or(|wanted| value.is_some_and(|value| value.eq_ignore_ascii_case(wanted)))
         };
-        let tag = given(self.tag.as_ref())
-            .is_none_or(|tag| tags(listed).any(|other| other.eq_ignore_ascii_case(tag)));
+        let tag = given(self.tag.as_ref()).is_none_or(|tag| {
+            tags(listed.tags.as_deref()).any(|other| other.eq_ignore_ascii_case(tag))
+        });
         let name = given(self.name.as_ref()).is_none_or(|wanted| {
             let wanted = wanted.to_lowercase();
             let named = real_name(listed).is_some_and(|name| name.to_lowercase().contains(&wanted));
@@ -290,10 +293,6 @@ impl Input {
             && same(&self.node, listed.node.as_ref().map(NodeName::as_str))
             && same(&self.pool, listed.pool.as_deref())
     }
-}
-
-fn tags(listed: &Listed) -> impl Iterator<Item = &str> {
-    listed.tags.as_deref().unwrap_or_default().split([';', ',', ' ']).filter(|tag| !tag.is_empty())
 }
 
 impl Sort {
@@ -372,6 +371,8 @@ impl<'a> Page<'a> {
         let asked = input.limit.map(|limit| usize::try_from(limit).unwrap_or(SHOWN_WHOLE));
         let limit =
             asked.unwrap_or(if rest.len() <= SHOWN_WHOLE { SHOWN_WHOLE } else { SHOWN_FIRST });
+        // Rows in detail are three times as long: clients refuse an answer with 500 of them.
+        let limit = if input.detail { limit.min(SHOWN_IN_DETAIL) } else { limit };
         let shown = rest.get(..limit).unwrap_or(rest);
         let is_more = shown.len() < rest.len();
         let last = shown.last().and_then(|row| row.listed.vmid);

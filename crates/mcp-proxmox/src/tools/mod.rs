@@ -1,7 +1,6 @@
 //! The tools, one file each. To add one: its file, a line here, a line in [`catalog`](crate::catalog),
 //! and its test file; the tests say what else is missing.
 
-mod console;
 pub mod get_access;
 pub mod get_cluster_health;
 pub mod get_metrics;
@@ -24,6 +23,7 @@ pub mod reboot_vm;
 pub mod reset_vm;
 pub mod resume_vm;
 pub mod search_logs;
+pub mod send_vm_keys;
 pub mod shutdown_vm;
 pub mod start_vm;
 pub mod stop_vm;

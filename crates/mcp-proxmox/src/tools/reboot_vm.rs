@@ -1,12 +1,7 @@
 //! `reboot_vm`: shuts a guest down and starts it again.
 
-use pve_client::Operator;
-
 use crate::{
-    call::Call,
-    catalog::{Tool, Toolset},
-    failure::Failure,
-    power::{self, Action},
+    power::{Action, Patience, PowerTool, Watching},
     tier::SoftChange,
 };
 
@@ -14,18 +9,16 @@ use crate::{
 #[derive(Debug)]
 pub struct RebootVm;
 
-impl Tool for RebootVm {
+impl PowerTool for RebootVm {
     const NAME: &'static str = "reboot_vm";
     const TITLE: &'static str = "Reboot a VM or container";
     const DESCRIPTION: &'static str = "Cleanly reboot a running VM or container; success is proved by its new uptime. One that does not react is left running (reset_vm is the hard way).";
-    const TOOLSET: Toolset = Toolset::Power;
     const IDEMPOTENT: bool = false;
 
     type Effect = SoftChange;
-    type Input = power::Waiting;
-    type Output = power::Outcome;
+    type Own = Watching<Patience>;
 
-    async fn run(pve: Operator, call: &Call, input: Self::Input) -> Result<Self::Output, Failure> {
-        power::carry_out(pve, call, input.order(Self::NAME, Action::Reboot)).await
+    fn action(own: &Self::Own) -> Action {
+        Action::Reboot(own.rest.timeout_seconds)
     }
 }

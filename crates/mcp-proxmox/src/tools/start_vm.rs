@@ -1,12 +1,7 @@
 //! `start_vm`: starts a guest, or wakes it from hibernation.
 
-use pve_client::Operator;
-
 use crate::{
-    call::Call,
-    catalog::{Tool, Toolset},
-    failure::Failure,
-    power::{self, Action},
+    power::{Action, NoneOfItsOwn, PowerTool, Watching},
     tier::SoftChange,
 };
 
@@ -14,17 +9,15 @@ use crate::{
 #[derive(Debug)]
 pub struct StartVm;
 
-impl Tool for StartVm {
+impl PowerTool for StartVm {
     const NAME: &'static str = "start_vm";
     const TITLE: &'static str = "Start a VM or container";
     const DESCRIPTION: &'static str = "Start a VM or container, or resume a hibernated VM where it was. Waits for the end and reports the state it is in then.";
-    const TOOLSET: Toolset = Toolset::Power;
 
     type Effect = SoftChange;
-    type Input = power::Plain;
-    type Output = power::Outcome;
+    type Own = Watching<NoneOfItsOwn>;
 
-    async fn run(pve: Operator, call: &Call, input: Self::Input) -> Result<Self::Output, Failure> {
-        power::carry_out(pve, call, input.order(Self::NAME, Action::Start)).await
+    fn action(_: &Self::Own) -> Action {
+        Action::Start
     }
 }

@@ -79,6 +79,26 @@ fn help_names_every_setting_and_shows_how_to_begin() {
 }
 
 #[test]
+fn the_help_of_a_command_is_about_that_command() {
+    for command in ["call", "tools", "check", "serve"] {
+        let (code, help, _) = run(program().args([command, "--help"]));
+        assert_eq!(code, 0);
+        assert!(!help.contains("PVE_TOKEN_ID"), "{help}");
+        assert!(help.contains("`mcp-proxmox --help`"), "{help}");
+    }
+    // Hidden from its help is not hidden from use.
+    let (_, stdout, _) = run(program().args(["tools", "--json", "--tools", "list_vms"]));
+    assert!(stdout.contains("list_vms") && !stdout.contains("list_nodes"), "{stdout}");
+}
+
+#[test]
+fn the_demo_cluster_is_not_taken_for_a_real_one() {
+    let (code, stdout, _) = run(program().args(["--demo", "check"]));
+    assert_eq!(code, 0);
+    assert!(stdout.contains("simulated demo cluster"), "{stdout}");
+}
+
+#[test]
 fn tools_are_listed_without_access_to_pve() {
     let (code, stdout, _) = run(program().arg("tools"));
     assert_eq!(code, 0);
@@ -88,6 +108,7 @@ fn tools_are_listed_without_access_to_pve() {
     {
         assert!(stdout.contains(entry.name));
     }
+    assert!(stdout.contains("type=qemu|lxc"), "{stdout}");
     let (_, stdout, _) = run(program().args(["tools", "--json"]).env("PVE_TOOLS", "list_vms"));
     let tools: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(tools.as_array().unwrap().len(), 1);
@@ -140,4 +161,53 @@ async fn check_says_where_it_fails() {
         stdout.contains("address     FAILED") && stdout.contains("TLS         not reached"),
         "{stdout}"
     );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_and_ends_with_a_code() {
+    for arguments in [
+        vec!["--demo", "call", "list_vms"],
+        vec!["--demo", "call", "list_vms", "--json"],
+        vec!["--demo", "check"],
+        vec!["tools"],
+        vec!["tools", "--json"],
+        vec!["--help"],
+        vec!["--version"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = program().args(&arguments).stdout(full).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
+        assert!(told.contains("cannot be written to standard output"), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_mistake() {
+    let mut child = program()
+        .args(["tools", "--json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn a_misspelt_variable_is_told_before_the_mistakes_that_come_of_it() {
+    let mut command = program();
+    command
+        .env("PVE_HOST", "pve.lan")
+        .env("PVE_TOKEN_ID", "root@pam!x1")
+        .env("PVE_TOKEN_SECERT", "5ec2e7aa-0b5c")
+        .env("PVE_SOMETHING_ELSE", "x");
+    let (code, _, told) = run(command.arg("check"));
+    assert_eq!(code, 2);
+    assert!(told.contains("`PVE_TOKEN_SECERT`: did you mean `PVE_TOKEN_SECRET`?"), "{told}");
+    assert!(told.contains("PVE_TOKEN_SECRET: it is not set"), "{told}");
+    assert!(!told.contains("5ec2e7aa") && !told.contains("SOMETHING_ELSE"), "{told}");
 }

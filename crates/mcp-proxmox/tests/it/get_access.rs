@@ -1,9 +1,12 @@
 //! Tests of `get_access`, and of what `check` says of the same.
 
+use std::sync::Arc;
+
 use jiff::tz::TimeZone;
 use mcp_proxmox::{
     catalog::{self, Catalog},
-    config::Output,
+    config::{Confirm, Output},
+    policy::Policy,
     server::Server,
     tier::{Access, Level},
 };
@@ -94,8 +97,10 @@ async fn the_tier_and_the_sets_of_guests_are_told() {
     let reader = Reader::new(settings(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET));
     let catalog = Catalog::new(catalog::ALL, Level::Write, |_| true);
     let access = Access::new(Level::Write, reader);
-    let server = Server::new(access, catalog, Output::Both, TimeZone::UTC)
-        .within("100-199,tag:ai".parse().ok(), "105,pool:core".parse().unwrap());
+    let allow = "100-199,tag:ai".parse().ok();
+    let protect = "105,pool:core".parse().unwrap();
+    let policy = Policy::new(allow, protect, Confirm::default(), None);
+    let server = Server::new(access, catalog, Output::Both, TimeZone::UTC).under(Arc::new(policy));
     let answer = structured(&call_on(server, "get_access", json!({})).await);
     assert_eq!(answer["tier"], "write");
     assert_eq!(

@@ -44,7 +44,7 @@ async fn with_terminal(terminal: Terminal) -> Sim {
 }
 
 /// Waits until nothing is connected any more.
-async fn until_nothing_is_open(sim: &Sim) {
+pub async fn until_nothing_is_open(sim: &Sim) {
     let waiting = async {
         while sim.connections() > 0 {
             tokio::task::yield_now().await;

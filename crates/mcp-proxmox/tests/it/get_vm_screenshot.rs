@@ -4,20 +4,23 @@ use std::io::Cursor;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use mcp_proxmox::tier::{Access, Level};
-use pve_client::Reader;
+use pve_client::{GuestRef, Kind, Reader, VmId, console::ConsoleProblem};
 use pve_sim::{
-    DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Recordings, Screen, Sim, Version,
+    DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Recordings, Screen, ScreenFault, Sim,
+    Version,
 };
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
+use tokio::time::{Duration, Instant};
 
+use crate::get_vm_console::until_nothing_is_open;
 use crate::support::{call, call_on, demo, failed, failure, server, settings, text};
 
 const TOOL: &str = "get_vm_screenshot";
 const OPERATOR: &str = "ops@pve!rw";
 
 /// A picture that was decoded.
-struct Seen {
+pub struct Seen {
     width: u32,
     height: u32,
     rgb: Vec<u8>,
@@ -25,7 +28,7 @@ struct Seen {
     text: String,
 }
 
-fn seen(result: &CallToolResult) -> Seen {
+pub fn seen(result: &CallToolResult) -> Seen {
     assert_ne!(result.is_error, Some(true), "{}", text(result));
     assert!(result.structured_content.is_none());
     let image = result.content.iter().find_map(|block| block.as_image()).expect("a picture");
@@ -43,9 +46,14 @@ fn seen(result: &CallToolResult) -> Seen {
 
 impl Seen {
     /// The share of pixels that are not of the most frequent colour, black.
-    fn lit(&self) -> usize {
+    pub fn lit(&self) -> usize {
         self.rgb.chunks(3).filter(|pixel| *pixel != [0, 0, 0]).count()
     }
+}
+
+fn vm(node: &str, vmid: u32) -> GuestRef {
+    let vmid = VmId::try_from(vmid).unwrap();
+    GuestRef { node: node.parse().unwrap(), kind: Kind::Qemu, vmid }
 }
 
 async fn call_as(sim: &Sim, token: &str, arguments: Value) -> CallToolResult {
@@ -59,7 +67,7 @@ async fn replayed(session: &str, vm: &str) -> Seen {
 }
 
 #[tokio::test]
-async fn the_recorded_screen_is_the_same_packed_and_plain() {
+async fn the_recorded_screen_is_the_same_plain_and_packed_in_two_ways() {
     let plain = replayed("vnc-vm-raw", "100").await;
     let packed = replayed("vnc-vm-zrle", "100").await;
     for screen in [&plain, &packed] {
@@ -73,6 +81,10 @@ async fn the_recorded_screen_is_the_same_packed_and_plain() {
             screen.text
         );
     }
+    let tight = replayed("vnc-vm-tight", "100").await;
+    assert_eq!((tight.width, tight.height), (720, 400));
+    let others = tight.rgb.chunks(3).zip(packed.rgb.chunks(3)).filter(|(a, b)| a != b).count();
+    assert!(others < 200, "a blinking cursor apart they are one screen: {others}");
     let differing = plain.rgb.chunks(3).zip(packed.rgb.chunks(3)).filter(|(a, b)| a != b).count();
     assert!(differing < 200, "a blinking cursor apart they are one screen: {differing}");
 }
@@ -160,13 +172,77 @@ async fn what_cannot_be_seen_is_told_in_words() {
 }
 
 #[tokio::test]
+async fn nobody_who_looks_is_thrown_out() {
+    let sim = demo().await;
+    let reader = Reader::new(settings(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET));
+    let guest = vm("pve1", 100);
+    let mut first = reader.watch_screen(&guest).await.unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    first.look(deadline).await.unwrap();
+    // The simulated server ends a connection that does not want to share.
+    seen(&call(&sim, TOOL, json!({ "vm": 100 })).await);
+    let again = first.look(deadline).await.expect("the first one still looks");
+    assert_eq!((again.width, again.height), (720, 400));
+    first.close().await;
+    until_nothing_is_open(&sim).await;
+}
+
+#[tokio::test]
+async fn whatever_a_screen_does_is_answered_and_nothing_is_left_open() {
+    for (fault, expected) in [
+        (ScreenFault::Full, "too many viewers"),
+        (ScreenFault::CutInPicture, "ended before anything of use came"),
+        (ScreenFault::Garbage, "could not be understood"),
+        (ScreenFault::Outside, "a part outside of the screen"),
+        (ScreenFault::Grows, "65535 x 65535"),
+        (ScreenFault::Clipboard, "a part of a message that is too large"),
+    ] {
+        let sim = demo().await;
+        sim.change(|cluster| cluster.guest_mut(111).unwrap().screen.fault = Some(fault));
+        let told = failure(&sim, TOOL, json!({ "vm": 111 })).await;
+        assert!(told.contains(expected), "{fault:?}: {told}");
+        until_nothing_is_open(&sim).await;
+    }
+}
+
+#[tokio::test]
+async fn a_screen_of_which_nothing_comes_is_not_waited_for_for_ever() {
+    for fault in [ScreenFault::Mute, ScreenFault::Empty] {
+        let sim = demo().await;
+        sim.change(|cluster| cluster.guest_mut(100).unwrap().screen.fault = Some(fault));
+        let reader = Reader::new(settings(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET));
+        let guest = vm("pve1", 100);
+        let mut screen = reader.watch_screen(&guest).await.unwrap();
+        let looked = screen.look(Instant::now() + Duration::from_millis(300)).await;
+        assert!(matches!(looked, Err(ConsoleProblem::TimedOut(_))), "{fault:?}: {looked:?}");
+        drop(screen);
+        until_nothing_is_open(&sim).await;
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_types_is_a_change_that_is_waited_for() {
+    let sim = demo().await;
+    let reader = Reader::new(settings(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET));
+    let mut screen = reader.watch_screen(&vm("pve3", 111)).await.unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let before = screen.look(deadline).await.unwrap();
+    let still = screen.change(&before, Instant::now() + Duration::from_millis(200)).await;
+    assert_eq!(still.unwrap(), None);
+    let arguments = json!({ "vm": 111, "text": "x" });
+    let (changed, sent) = tokio::join!(
+        screen.change(&before, deadline),
+        crate::power::answer(&sim, "send_vm_keys", arguments)
+    );
+    assert_eq!(sent["outcome"], "sent");
+    assert!(changed.unwrap().is_some(), "the letter is seen by who looks");
+    screen.close().await;
+    until_nothing_is_open(&sim).await;
+}
+
+#[tokio::test]
 async fn nothing_is_left_open() {
     let sim = demo().await;
     seen(&call_as(&sim, DEMO_TOKEN_ID, json!({ "vm": "mail" })).await);
-    let waiting = async {
-        while sim.connections() > 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(10), waiting).await.expect("it ends");
+    until_nothing_is_open(&sim).await;
 }

@@ -1,5 +1,5 @@
 //! Two thousand calls that start and stop guests while connections are cut, answers come too late or never,
-//! tasks take their time and guests move to another node.
+//! tasks take their time, guests move to another node, and the two hosts of the cluster go down in turn.
 //!
 //! The simulator counts: nothing was sent twice, no soft call was a hard one, and every answer told the
 //! truth about the guest as it was when the answer came.
@@ -11,17 +11,23 @@ use mcp_proxmox::{
     policy::Policy,
     tier::{Access, Level},
 };
-use pve_client::Reader;
+use pve_client::{Host as Address, Reader};
 use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Guest, Rule, Sim, State, Takes};
 use rmcp::model::{CallToolRequestParams, CallToolResult};
 use serde_json::json;
 
-use crate::support::{connect, server, settings, text};
+use crate::{
+    door::{Door, Host},
+    support::{connect, server, settings, text},
+};
 
 const CALLS: usize = 2000;
 const GUESTS: u32 = 20;
 const TIMEOUT: Duration = Duration::from_millis(400);
 const TOO_LATE: Duration = Duration::from_millis(700);
+
+/// In one of how many calls a host goes down.
+const FAIL_OVER: u64 = 50;
 
 const TOOLS: [(&str, &str); 7] = [
     ("start_vm", "start"),
@@ -110,6 +116,13 @@ fn trouble(sim: &Sim, chance: &mut Chance, vmid: u32, action: &str) {
     sim.answer(rule.times(1));
 }
 
+/// One host goes down, with all that is under way there, and the other is up; seldom, both are down.
+fn fail_over(hosts: &[Host; 2], chance: &mut Chance) {
+    let [up, down] = if chance.below(2) == 0 { [0, 1] } else { [1, 0] };
+    hosts[up].set(if chance.below(8) == 0 { Door::Shut } else { Door::Open });
+    hosts[down].set(Door::Shut);
+}
+
 /// The guest's state in the words of the answers.
 fn state(sim: &Sim, vmid: u32) -> String {
     sim.change(|world| {
@@ -164,13 +177,15 @@ fn judge(sim: &Sim, tool: &str, vmid: u32, result: &CallToolResult) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_thousand_calls_under_fire_send_nothing_twice_and_tell_the_truth() {
     let sim = Arc::new(Sim::start(world()).await.unwrap());
+    let hosts = Arc::new([Host::of(&sim).await, Host::of(&sim).await]);
     let mut settings = settings(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+    settings.hosts = hosts.iter().map(|host| Address::new("127.0.0.1", host.port())).collect();
     settings.request_timeout = TIMEOUT;
     let access = Access::new(Level::Write, Reader::new(settings));
     let policy = Policy::new(None, "".parse().unwrap(), Confirm::Never, None);
     let client = Arc::new(connect(server(access).under(Arc::new(policy))).await);
     let workers = (0..GUESTS).map(|nth| {
-        let (sim, client) = (Arc::clone(&sim), Arc::clone(&client));
+        let (sim, client, hosts) = (Arc::clone(&sim), Arc::clone(&client), Arc::clone(&hosts));
         tokio::spawn(async move {
             let vmid = 100 + nth;
             let mut chance = Chance(0x9E37_79B9_7F4A_7C15 ^ (u64::from(nth) << 32) ^ 0xABCD);
@@ -178,6 +193,9 @@ async fn two_thousand_calls_under_fire_send_nothing_twice_and_tell_the_truth() {
             for _ in 0..CALLS / GUESTS as usize {
                 let (tool, action) = TOOLS[any_or_fitting(&sim, &mut chance, vmid)];
                 trouble(&sim, &mut chance, vmid, action);
+                if chance.below(FAIL_OVER) == 0 {
+                    fail_over(&hosts, &mut chance);
+                }
                 if chance.below(20) == 0 {
                     // The HA manager brought it to the other node.
                     sim.change(|world| {
@@ -225,6 +243,8 @@ async fn two_thousand_calls_under_fire_send_nothing_twice_and_tell_the_truth() {
     for (vmid, n_posts) in posts {
         assert!(n_posts <= sent[&vmid], "{vmid}: {n_posts} requests for {} calls", sent[&vmid]);
     }
+    let through = hosts.each_ref().map(Host::n_through);
+    assert!(through.iter().all(|n| *n > CALLS / 20), "both hosts were asked: {through:?}");
     // The test tests something: most calls got through, and some did not.
     assert!(all.get("done").is_some_and(|n| *n > CALLS / 10), "{all:?}");
     assert!(all.get("unknown").is_some_and(|n| *n > 0), "{all:?}");

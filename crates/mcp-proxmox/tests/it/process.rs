@@ -146,7 +146,7 @@ impl Drop for Program {
 }
 
 /// Waits for the end of a program that has every reason to end.
-fn wait(child: &mut Child) -> ExitStatus {
+pub fn wait(child: &mut Child) -> ExitStatus {
     let started = std::time::Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {

@@ -29,7 +29,7 @@ impl Qemu {
     /// Starts one, whose ports are looked for from `place` on. With `waits` it does nothing before
     /// somebody connects to its serial port, so that the firmware's first words are not lost; without
     /// graphics the firmware writes to the serial port too.
-    fn start(place: u16, waits: bool) -> Self {
+    fn start(place: u16, waits: bool, more: &[&str]) -> Self {
         let serial = free_port(10_000 + place);
         let vnc = free_port(5900 + place);
         let wait = if waits { "on" } else { "off" };
@@ -43,6 +43,7 @@ impl Qemu {
             .args(["-chardev", &chardev, "-device", "isa-serial,chardev=serial0"])
             .args(["-object", &format!("secret,id=vnc,data={}", PASSWORD.replace(',', ",,"))])
             .args(["-vnc", &format!("127.0.0.1:{},password-secret=vnc", vnc.port() - 5900)])
+            .args(more)
             .stdin(Stdio::null())
             .spawn()
             .expect("qemu-system-x86_64 is installed");
@@ -90,7 +91,7 @@ async fn behind(qemu: &Qemu) -> Sim {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs qemu-system-x86_64"]
 async fn the_firmware_of_a_real_qemu_is_read_and_seen() {
-    let qemu = tokio::task::block_in_place(|| Qemu::start(0, true));
+    let qemu = tokio::task::block_in_place(|| Qemu::start(0, true, &[]));
     let sim = behind(&qemu).await;
     let listening =
         json!({ "vm": 110, "listen_seconds": 40, "until_pattern": "No bootable device" });
@@ -112,7 +113,7 @@ async fn the_firmware_of_a_real_qemu_is_read_and_seen() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs qemu-system-x86_64"]
 async fn a_wrong_password_for_a_real_qemu_is_told_as_a_refusal() {
-    let qemu = tokio::task::block_in_place(|| Qemu::start(500, false));
+    let qemu = tokio::task::block_in_place(|| Qemu::start(500, false, &[]));
     let sim = behind(&qemu).await;
     sim.change(|cluster| {
         cluster.guest_mut(110).unwrap().screen.relay = Some((qemu.vnc, "wrong".to_owned()));
@@ -120,4 +121,52 @@ async fn a_wrong_password_for_a_real_qemu_is_told_as_a_refusal() {
     let told = crate::support::failure(&sim, "get_vm_screenshot", json!({ "vm": 110 })).await;
     assert!(told.contains("the screen refused the connection"), "{told}");
     assert!(!told.contains("wrong"), "{told}");
+}
+
+/// A QEMU whose firmware waits for a key, and then for a choice.
+fn with_menu(place: u16) -> Qemu {
+    tokio::task::block_in_place(|| {
+        Qemu::start(place, true, &["-boot", "menu=on,splash-time=60000"])
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs qemu-system-x86_64"]
+async fn keys_at_the_serial_port_of_a_real_qemu_open_the_menu_of_its_firmware() {
+    let qemu = with_menu(700);
+    let sim = behind(&qemu).await;
+    let waiting = json!({ "vm": 110, "listen_seconds": 40, "until_pattern": "for boot menu" });
+    let asked = answer(&sim, "get_vm_console", waiting).await;
+    assert_eq!(asked["pattern_came"], true, "{asked}");
+    let keys = json!({ "vm": 110, "console": "serial0", "keys": ["esc"], "listen_seconds": 5 });
+    let menu = crate::power::answer(&sim, "send_vm_keys", keys).await;
+    assert_eq!(menu["outcome"], "sent", "{menu}");
+    let all = format!("{} {}", menu["earlier"], menu["screen"]);
+    assert!(all.contains("Select boot device"), "{menu}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs qemu-system-x86_64"]
+async fn ctrl_alt_del_on_the_display_of_a_real_qemu_starts_it_anew() {
+    let qemu = with_menu(900);
+    let sim = behind(&qemu).await;
+    let waiting = json!({ "vm": 110, "listen_seconds": 40, "until_pattern": "for boot menu" });
+    answer(&sim, "get_vm_console", waiting.clone()).await;
+    let again = answer(&sim, "get_vm_console", waiting);
+    let keys = async {
+        // Only once somebody listens.
+        let n_open = |sim: &Sim| {
+            let seen = sim.requests().into_iter();
+            seen.filter(|seen| seen.path.contains("/vncwebsocket")).count()
+        };
+        while n_open(&sim) < 2 {
+            tokio::task::yield_now().await;
+        }
+        let keys = json!({ "vm": 110, "keys": ["ctrl-alt-del"] });
+        crate::power::answer(&sim, "send_vm_keys", keys).await
+    };
+    let (again, sent) = tokio::join!(again, keys);
+    assert_eq!((&sent["outcome"], &sent["keys_sent"]), (&json!("sent"), &json!("1 of 1")));
+    let all = format!("{} {}", again["earlier"], again["screen"]);
+    assert!(all.contains("SeaBIOS (version"), "it began anew: {again}");
 }

@@ -131,7 +131,7 @@ async fn a_guest_of_the_node_that_is_off_is_unknown() {
     let answer = answer_as(ROOT, "get_vm_status", json!({ "vm": "110" })).await;
     assert_eq!((&answer["status"], &answer["node"]), (&json!("unknown"), &json!("pve2")));
     assert!(notes(&answer).contains("pve2"), "{answer}");
-    for figure in ["memory", "cpu_percent", "uptime", "network", "disk"] {
+    for figure in ["memory", "cpu_percent", "uptime", "network_since_start", "disk"] {
         assert!(answer.get(figure).is_none(), "{figure}");
     }
 }

@@ -4,8 +4,8 @@ use pve_sim::{Rule, Takes};
 use serde_json::json;
 
 use crate::{
-    power::{answer, failure, posts, refusal, start, start_with},
-    support::notes,
+    power::{answer, failure, posts, refusal, start, start_with, write_server},
+    support::{connect, notes, structured},
 };
 
 #[tokio::test]
@@ -105,4 +105,73 @@ async fn an_ha_managed_guest_that_takes_its_time_is_said_to_be_asked_only() {
     let answer = answer(&sim, "shutdown_vm", json!({ "vm": "107", "wait_seconds": 0 })).await;
     assert_eq!((&answer["outcome"], &answer["after"]), (&json!("requested"), &json!("running")));
     assert!(notes(&answer).contains("HA manager"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_dry_run_names_the_guests_that_are_started_after_it() {
+    let sim = start_with(100, |guest| {
+        guest.details.set("startup", "order=1,up=30");
+    })
+    .await;
+    let notes_of = async |tool: &'static str| {
+        notes(&answer(&sim, tool, json!({ "vm": "100", "dry_run": true })).await)
+    };
+    assert!(!notes_of("shutdown_vm").await.contains("start order"), "nothing comes after it");
+    sim.change(|lab| {
+        for (vmid, startup) in [
+            (103, "order=9"),
+            (105, "2"),
+            (106, "order=1"),
+            (120, "up=5"),
+            (101, "order=3"),
+            (107, "order=4"),
+        ] {
+            lab.guest_mut(vmid).unwrap().details.set("startup", startup);
+        }
+    });
+    for tool in ["shutdown_vm", "reboot_vm", "stop_vm", "suspend_vm", "reset_vm"] {
+        let told = notes_of(tool).await;
+        // Not db1, which is stopped, not managed, which is elsewhere, and not those of the same order or none.
+        assert!(
+            told.contains("start order is 1), so they may need it: locked (105), paused (103)\n"),
+            "{tool}: {told}"
+        );
+    }
+    assert!(posts(&sim).is_empty());
+    // What cannot be read is said, and holds nothing up.
+    sim.answer(Rule::get("/nodes/pve1/qemu/103/config").status(596, "Connection timed out"));
+    let told = notes_of("stop_vm").await;
+    assert!(told.contains("locked (105); of 1 more on its node the order was not read"), "{told}");
+    sim.forget_requests();
+    sim.change(|lab| {
+        lab.guest_mut(100).unwrap().details.set("startup", "");
+    });
+    notes_of("stop_vm").await;
+    let n_configs = sim.requests().iter().filter(|seen| seen.path.contains("/config")).count();
+    assert_eq!(n_configs, 1, "without an order of its own nothing else is read");
+}
+
+#[tokio::test]
+async fn a_guest_that_the_ha_manager_moved_is_found_and_its_node_is_told() {
+    let sim = start_with(107, |guest| guest.takes = Takes::UntilTold).await;
+    let client = connect(write_server(&sim)).await;
+    let calling = tokio::spawn(async move {
+        let mut request = rmcp::model::CallToolRequestParams::new("shutdown_vm");
+        request.arguments = json!({ "vm": "107" }).as_object().cloned();
+        client.call_tool(request).await.unwrap()
+    });
+    while posts(&sim).is_empty() {
+        tokio::task::yield_now().await;
+    }
+    sim.change(|lab| {
+        lab.guest_mut(107).unwrap().node = "pve1".to_owned();
+        lab.finish_tasks();
+    });
+    let answer = structured(&calling.await.unwrap());
+    assert_eq!(
+        (&answer["outcome"], &answer["after"], &answer["node"]),
+        (&json!("done"), &json!("stopped"), &json!("pve1"))
+    );
+    assert!(notes(&answer).contains("it is on pve1 now; before, it was on pve2"), "{answer}");
+    assert_eq!(posts(&sim).len(), 1);
 }

@@ -277,6 +277,34 @@ async fn two_calls_on_one_guest_send_one_request() {
 }
 
 #[tokio::test]
+async fn calls_on_two_guests_go_side_by_side() {
+    let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
+    let client = connect(write_server(&sim)).await;
+    let request = |vm: &str| {
+        let mut request = rmcp::model::CallToolRequestParams::new("start_vm");
+        request.arguments = json!({ "vm": vm }).as_object().cloned();
+        client.call_tool(request)
+    };
+    // The first is not over before the second is.
+    let (first, ()) = tokio::join!(request("101"), async {
+        while posts(&sim).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(structured(&request("121").await.unwrap())["outcome"], "done");
+        sim.change(pve_sim::Cluster::finish_tasks);
+    });
+    assert_eq!(structured(&first.unwrap())["outcome"], "done");
+}
+
+#[tokio::test]
+async fn nobody_waits_longer_than_a_client_does() {
+    let sim = start().await;
+    let told = failure(&sim, "start_vm", json!({ "vm": "101", "wait_seconds": 46 })).await;
+    assert!(told.contains("`wait_seconds` must be a whole number from 0 to 45, not 46"), "{told}");
+    assert!(posts(&sim).is_empty());
+}
+
+#[tokio::test]
 async fn a_token_without_the_right_is_told_which_one_it_lacks() {
     let sim = start().await;
     sim.answer(Rule::get("/access/permissions").data(&json!({ "/vms/101": { "VM.Audit": 1 } })));

@@ -143,3 +143,18 @@ async fn a_name_of_two_guests_stops_neither() {
     assert!(told.contains("100") && told.contains("120"), "{told}");
     assert!(posts(&sim).is_empty());
 }
+
+#[tokio::test]
+async fn a_dry_run_tells_what_it_would_cost() {
+    let sim = start().await;
+    let dry = async |vm: &str| call(&sim, "stop_vm", json!({ "vm": vm, "dry_run": true })).await;
+    let told = notes(&structured(&dry("100").await));
+    assert!(told.contains("it has been up for 1d 1h"), "{told}");
+    assert!(told.contains("what it has not saved is lost"), "{told}");
+    let told = notes(&structured(&dry("107").await));
+    assert!(told.contains("(now: started): it is asked for `stopped`"), "{told}");
+    // A backup that runs holds it, and is said to.
+    let told = failed(&dry("105").await);
+    assert!(told.contains("locked (backup) by vzdump") && told.contains("still runs"), "{told}");
+    assert!(posts(&sim).is_empty());
+}

@@ -28,7 +28,7 @@ pub fn settings(sim: &Sim, token_id: &str, secret: &str) -> Settings {
     let (user, name) = token_id.rsplit_once('!').unwrap();
     let pin: Fingerprint = sim.fingerprint().parse().unwrap();
     Settings {
-        hosts: vec![Host { name: "127.0.0.1".to_owned(), port: sim.port(), prefix: String::new() }],
+        hosts: vec![Host::new("127.0.0.1", sim.port())],
         token: Token::new(user, name, Secret::new(secret.to_owned())).unwrap(),
         tls: Tls { trust: Trust::Pinned(vec![pin]), server_name: None },
         request_timeout: Duration::from_secs(35),

@@ -202,6 +202,7 @@ fn nothing_but_the_protocol_is_on_standard_output() {
     program.call("list_vms", json!({}));
     program.call("get_vm_status", json!({ "vm": "no such guest" }));
     program.send_raw("this is not JSON");
+    assert_eq!(program.receive()["error"]["code"], -32700);
     program.call("list_nodes", json!({}));
     let ended = program.end();
     assert!(ended.lines.is_empty());

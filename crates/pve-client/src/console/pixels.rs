@@ -16,6 +16,7 @@ pub(super) type Rgb = [u8; 3];
 pub(super) struct Format {
     /// 1, 2 or 4.
     pub(super) bytes: usize,
+    depth: u8,
     big_endian: bool,
     /// Largest value and place of red, green and blue. `None` where pixels are numbers of colours.
     channels: Option<[(u16, u8); 3]>,
@@ -69,11 +70,23 @@ impl Format {
         };
         Ok(Self {
             bytes: usize::from(bits / 8),
+            depth,
             big_endian,
             channels: coloured.then_some(channels),
             short,
             map: vec![[0; 3]; 256],
         })
+    }
+
+    /// Four bytes, of which tight leaves out the one that says nothing, and writes red first.
+    pub(super) fn is_plain_rgb(&self) -> bool {
+        let levels = |channels: &[(u16, u8); 3]| channels.iter().all(|(most, _)| *most == 255);
+        self.bytes == 4 && self.depth == 24 && self.channels.as_ref().is_some_and(levels)
+    }
+
+    /// Whether pixels are numbers of colours.
+    pub(super) fn is_mapped(&self) -> bool {
+        self.channels.is_none()
     }
 
     /// Sets colours of the map, from `first` on, from six bytes each.

@@ -2,8 +2,7 @@
 //!
 //! QEMU and vncterm (the terminal of a container, or of a VM whose display is its serial port) speak
 //! it differently: QEMU has 32 bits a pixel and several encodings, vncterm eight bits, a map of
-//! colours and nothing packed (recorded from PVE 9.2.11). The server's own way to write pixels is
-//! kept.
+//! colours and nothing packed (recorded from PVE 9.2.11).
 //!
 //! **Invariant:** the connection is shared, so that nobody who looks at the screen is thrown out.
 
@@ -14,13 +13,18 @@ use super::{
     frame::Socket,
     pixels::{Canvas, Format},
     stream::Stream,
+    tight::Tight,
     zrle::Zrle,
 };
 
 const RAW: i32 = 0;
+const TIGHT: i32 = 7;
 const ZRLE: i32 = 16;
 /// The server says that the screen has another size now.
 const DESKTOP_SIZE: i32 = -223;
+
+/// 32 bits a pixel, as QEMU has it anyway: blue, green, red and one byte that says nothing.
+const COLOURED: [u8; 16] = [32, 24, 0, 1, 0, 255, 0, 255, 0, 255, 16, 8, 0, 0, 0, 0];
 
 /// The longest text of a server that is kept.
 const TEXT: usize = 200;
@@ -32,6 +36,7 @@ pub struct WatchedScreen {
     format: Format,
     canvas: Canvas,
     zrle: Zrle,
+    tight: Tight,
 }
 
 /// What a screen showed.
@@ -149,17 +154,48 @@ impl WatchedScreen {
         let format = Format::read(&stream.take(16).await?)?;
         let name = text(&mut stream).await?;
         let canvas = Canvas::new(width.into(), height.into())?;
-        let mut screen = Self { stream, name, format, canvas, zrle: Zrle::new() };
+        let (zrle, tight) = (Zrle::new(), Tight::new());
+        let mut screen = Self { stream, name, format, canvas, zrle, tight };
+        screen.choose_format().await?;
         screen.choose_encodings().await?;
         Ok(screen)
     }
 
+    /// Chooses how pixels are written, as the web interface does: some servers wait for that. A server
+    /// with a map of colours keeps its own way, which it does best.
+    async fn choose_format(&mut self) -> Result<(), ConsoleProblem> {
+        if self.format.is_mapped() {
+            return Ok(());
+        }
+        self.format = Format::read(&COLOURED)?;
+        self.stream.socket.send(&[&[0; 4], &COLOURED[..]].concat()).await
+    }
+
     async fn choose_encodings(&mut self) -> Result<(), ConsoleProblem> {
         // The kind of message, padding, how many there are.
-        let mut message = vec![2, 0, 0, 3];
-        message
-            .extend([ZRLE, RAW, DESKTOP_SIZE].iter().flat_map(|encoding| encoding.to_be_bytes()));
+        let mut message = vec![2, 0, 0, 4];
+        let encodings = [ZRLE, TIGHT, RAW, DESKTOP_SIZE];
+        message.extend(encodings.iter().flat_map(|encoding| encoding.to_be_bytes()));
         self.stream.socket.send(&message).await
+    }
+
+    /// Sends messages as they are. For what can be typed into; see `typing`.
+    pub(super) async fn send_message(&mut self, message: &[u8]) -> Result<(), ConsoleProblem> {
+        self.stream.socket.send(message).await
+    }
+
+    /// Waits for the answer to a question that is put now, before which everything else was taken.
+    pub(super) async fn settle(&mut self, deadline: Instant) -> Result<(), ConsoleProblem> {
+        let began = Instant::now();
+        let settling = async {
+            // The corner of the screen, whatever is there.
+            self.stream.socket.send(&[3, 0, 0, 0, 0, 0, 0, 1, 0, 1]).await?;
+            while matches!(self.message().await?, Painted::Nothing) {}
+            Ok(())
+        };
+        timeout_at(deadline, settling)
+            .await
+            .unwrap_or_else(|_| Err(ConsoleProblem::TimedOut(began.elapsed())))
     }
 
     /// Asks for the whole screen, or only for what changes.
@@ -214,6 +250,12 @@ impl WatchedScreen {
                         let colours = sent.chunks_exact(bytes).map(|one| self.format.colour(one));
                         self.canvas.paint(area, row, 0, colours);
                     }
+                    painted += u64::from(area.pixels());
+                }
+                TIGHT => {
+                    let area = self.canvas.area(x, y, width, height)?;
+                    let Self { stream, canvas, format, tight, .. } = self;
+                    tight.paint(stream, canvas, format, area).await?;
                     painted += u64::from(area.pixels());
                 }
                 ZRLE => {

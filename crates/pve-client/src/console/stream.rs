@@ -3,6 +3,9 @@
 //! **Invariant:** no more than a given number of bytes is ever waited for at once.
 
 use bytes::{Bytes, BytesMut};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{ConsoleProblem, frame::Socket};
 
@@ -10,13 +13,13 @@ use super::{ConsoleProblem, frame::Socket};
 const LIMIT: usize = 80 << 20;
 
 /// A stream of bytes.
-pub(super) struct Stream {
-    pub(super) socket: Socket,
+pub(super) struct Stream<S = TokioIo<Upgraded>> {
+    pub(super) socket: Socket<S>,
     buffer: BytesMut,
 }
 
-impl Stream {
-    pub(super) fn new(socket: Socket) -> Self {
+impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
+    pub(super) fn new(socket: Socket<S>) -> Self {
         Self { socket, buffer: BytesMut::new() }
     }
 

@@ -79,6 +79,11 @@ impl WatchedTerminal {
         }
     }
 
+    /// Sends a message as it is. For what can be typed into; see `typing`.
+    pub(super) async fn send_message(&mut self, message: &str) -> Result<(), ConsoleProblem> {
+        self.socket.send_text(message).await
+    }
+
     /// Ends it in order, which frees a serial port for the next reader.
     pub async fn close(self) {
         self.socket.close().await;

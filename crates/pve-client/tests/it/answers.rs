@@ -7,7 +7,8 @@ use std::{
 
 use flate2::{Compression, write::GzEncoder};
 use pve_client::{
-    Error, GuestRef, Kind, LostWhy, Method, Refusal, RefusalKind, UnreadableWhy, guest, node,
+    Error, GuestRef, Kind, LostWhy, Method, Refusal, RefusalKind, UnreadableWhy, guest, lifecycle,
+    node,
     task::{self, Filter},
     version,
 };
@@ -274,9 +275,9 @@ async fn a_write_gives_its_task_and_a_refused_one_its_reason() {
     })
     .await;
     let operator = operator(&server);
-    let upid = operator.post(guest::start(&web01())).await.unwrap();
-    assert!(upid.starts_with("UPID:pve1:"));
-    let error = operator.post(guest::start(&web01())).await.unwrap_err();
+    let upid = operator.post(lifecycle::start(&web01())).await.unwrap();
+    assert_eq!((upid.node.as_str(), upid.kind.as_str()), ("pve1", "qmstart"));
+    let error = operator.post(lifecycle::start(&web01())).await.unwrap_err();
     assert!(!error.may_have_taken_effect());
     let refusal = error.refusal().unwrap();
     assert_eq!((refusal.method, refusal.kind()), (Method::Post, RefusalKind::NoQuorum));
@@ -291,7 +292,7 @@ async fn a_write_that_broke_inside_the_cluster_may_have_been_done() {
         http("200 OK", &[PVE], b""),
     ] {
         let server = Server::start(move |_| Reply::Close(answer.clone())).await;
-        let error = operator(&server).post(guest::start(&web01())).await.unwrap_err();
+        let error = operator(&server).post(lifecycle::start(&web01())).await.unwrap_err();
         assert!(error.may_have_taken_effect(), "{error:?}");
         assert_eq!(server.seen().len(), 1);
     }

@@ -11,6 +11,7 @@
 
 mod answers;
 mod certificates;
+mod hosts;
 mod secrecy;
 mod sending;
 mod server;

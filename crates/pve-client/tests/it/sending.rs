@@ -1,6 +1,6 @@
 //! What goes over the wire, how often, and over which connection.
 
-use pve_client::{Error, GuestRef, Kind, LostWhy, Reader, guest, version::version};
+use pve_client::{Error, GuestRef, Kind, LostWhy, Reader, guest, lifecycle, version::version};
 
 use crate::{
     server::{self, Reply, Server, pve},
@@ -38,7 +38,7 @@ async fn a_get_carries_the_token_and_no_body() {
 #[tokio::test]
 async fn a_post_has_a_form_and_its_length_even_when_it_is_empty() {
     let server = Server::start(|_| Reply::Send(started())).await;
-    operator(&server).post(guest::start(&web01())).await.unwrap();
+    operator(&server).post(lifecycle::start(&web01())).await.unwrap();
     let seen = &server.seen()[0];
     assert_eq!(seen.line(), "POST /api2/json/nodes/pve1/qemu/100/status/start");
     assert_eq!(seen.header("content-type"), Some("application/x-www-form-urlencoded"));
@@ -104,7 +104,7 @@ async fn a_read_is_repeated_exactly_once() {
 #[tokio::test]
 async fn a_write_is_never_repeated_and_its_outcome_is_open() {
     let server = Server::start(|_| Reply::Close(Vec::new())).await;
-    let error = operator(&server).post(guest::start(&web01())).await.unwrap_err();
+    let error = operator(&server).post(lifecycle::start(&web01())).await.unwrap_err();
     assert!(matches!(error, Error::Lost { why: LostWhy::Cut, .. }), "{error:?}");
     assert!(error.may_have_taken_effect());
     assert!(error.to_string().ends_with("it may have taken effect all the same"), "{error}");
@@ -120,8 +120,8 @@ async fn a_write_never_uses_a_connection_that_was_idle() {
     .await;
     let operator = operator(&server);
     operator.reader().get(version()).await.unwrap();
-    operator.post(guest::start(&web01())).await.unwrap();
-    operator.post(guest::start(&web01())).await.unwrap();
+    operator.post(lifecycle::start(&web01())).await.unwrap();
+    operator.post(lifecycle::start(&web01())).await.unwrap();
     operator.reader().get(version()).await.unwrap();
     let connections: Vec<_> = server.seen().iter().map(|seen| seen.connection).collect();
     assert_eq!(connections, [1, 2, 3, 1]);

@@ -4,7 +4,7 @@ use std::{
     net::Ipv4Addr,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -54,6 +54,7 @@ struct Log {
     at_once: AtomicUsize,
     most_at_once: AtomicUsize,
     four: Barrier,
+    is_shut: AtomicBool,
 }
 
 type Plan = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
@@ -129,11 +130,15 @@ impl Server {
             at_once: AtomicUsize::new(0),
             most_at_once: AtomicUsize::new(0),
             four: Barrier::new(4),
+            is_shut: AtomicBool::new(false),
         });
         let server = Self { port, log: Arc::clone(&log) };
         tokio::spawn(async move {
             while let Ok((tcp, _)) = listener.accept().await {
                 let connection = log.connections.fetch_add(1, Ordering::SeqCst) + 1;
+                if log.is_shut.load(Ordering::SeqCst) {
+                    continue;
+                }
                 tokio::spawn(serve(tcp, connection, Arc::clone(&log)));
             }
         });
@@ -146,6 +151,11 @@ impl Server {
 
     pub(crate) fn connections(&self) -> usize {
         self.log.connections.load(Ordering::SeqCst)
+    }
+
+    /// Hangs up on whoever connects from now on, or does so no more.
+    pub(crate) fn shut(&self, is_shut: bool) {
+        self.log.is_shut.store(is_shut, Ordering::SeqCst);
     }
 
     pub(crate) fn most_at_once(&self) -> usize {

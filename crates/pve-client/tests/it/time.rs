@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use pve_client::{
-    Error, GuestRef, Host, Kind, LostWhy, Operator, Reader, UnsentKind, guest, version::version,
+    Error, GuestRef, Host, Kind, LostWhy, Operator, Reader, UnsentKind, lifecycle, version::version,
 };
 use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
 
@@ -75,7 +75,7 @@ async fn a_write_without_an_answer_is_sent_once_and_may_have_taken_effect() {
     let guest =
         GuestRef { node: "pve1".parse().unwrap(), kind: Kind::Lxc, vmid: "200".parse().unwrap() };
     let request =
-        tokio::spawn(async move { operator.post(guest::start(&guest)).await.unwrap_err() });
+        tokio::spawn(async move { operator.post(lifecycle::start(&guest)).await.unwrap_err() });
     seen(&server, 1).await;
     put_clock_forward(36).await;
     let error = request.await.unwrap();
@@ -137,7 +137,7 @@ async fn the_earlier_of_two_deadlines_is_in_force() {
 }
 
 #[tokio::test]
-async fn waiting_for_a_free_place_counts() {
+async fn waiting_for_a_free_place_is_told_as_that() {
     let server = Server::start(|_| Reply::Stall(Vec::new())).await;
     let reader = reader(&server);
     for _ in 0..4 {
@@ -148,6 +148,7 @@ async fn waiting_for_a_free_place_counts() {
     tokio::task::yield_now().await;
     put_clock_forward(6).await;
     let error = request.await.unwrap();
-    assert_eq!(unsent(error), UnsentKind::DeadlineOver);
+    let UnsentKind::NoPlace(waited) = unsent(error) else { panic!("another reason") };
+    assert!(waited >= Duration::from_secs(5), "{waited:?}");
     assert_eq!(server.seen().len(), 4);
 }

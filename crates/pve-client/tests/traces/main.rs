@@ -20,7 +20,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use pve_client::{GuestRef, Kind, Operator, Tls, guest, version::version};
+use pve_client::{GuestRef, Kind, Operator, Tls, guest, lifecycle, version::version};
 use tracing::{
     Event, Metadata, Subscriber,
     field::{Field, Visit},
@@ -93,7 +93,7 @@ async fn nothing_that_is_traced_holds_the_secret_a_header_or_a_body() {
     operator.reader().get(version()).await.unwrap_err();
     let guest =
         GuestRef { node: "pve1".parse().unwrap(), kind: Kind::Qemu, vmid: "100".parse().unwrap() };
-    operator.post(guest::start(&guest)).await.unwrap_err();
+    operator.post(lifecycle::start(&guest)).await.unwrap_err();
     reader_with(&server, "127.0.0.1", Tls::default()).get(version()).await.unwrap_err();
 
     let text = notebook.0.lock().unwrap().clone();

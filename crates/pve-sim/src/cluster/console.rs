@@ -11,10 +11,39 @@ pub struct Terminal {
     pub says: Vec<Bytes>,
     /// What comes after an Enter.
     pub answers: Bytes,
+    /// A program that reads what is typed and answers.
+    pub program: Option<Program>,
+    /// What comes while the guest boots, to whoever is connected first after that, a frame a piece.
+    pub boots: Vec<Bytes>,
+    /// Whether the guest has booted and nobody has seen it yet.
+    pub is_booting: bool,
     /// What goes wrong with it, if anything.
     pub fault: Option<TerminalFault>,
     /// A serial port of a real QEMU that is behind it instead.
     pub relay: Option<SocketAddr>,
+}
+
+/// A small program at a terminal or a display: a login and a shell that does nothing but answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// What the system calls itself.
+    pub host: String,
+    /// The password of every user.
+    pub password: String,
+    /// Who is logged in already.
+    pub logged_in: Option<String>,
+}
+
+impl Program {
+    /// A login.
+    pub fn login(host: &str, password: &str) -> Self {
+        Self { host: host.to_owned(), password: password.to_owned(), logged_in: None }
+    }
+
+    /// A shell in which this user is logged in.
+    pub fn shell(host: &str, user: &str) -> Self {
+        Self { logged_in: Some(user.to_owned()), ..Self::login(host, "simulated") }
+    }
 }
 
 /// What can go wrong with a terminal.
@@ -30,6 +59,29 @@ pub enum TerminalFault {
     Garbage,
     /// The login is never answered.
     Mute,
+    /// The connection ends when so many messages were typed.
+    EndsAfter(usize),
+}
+
+/// What can go wrong with a screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScreenFault {
+    /// It says that it has too many viewers.
+    Full,
+    /// No picture ever comes.
+    Mute,
+    /// The connection ends in the middle of a picture.
+    CutInPicture,
+    /// Bytes that are no message come instead of a picture.
+    Garbage,
+    /// A part comes that lies outside of the screen.
+    Outside,
+    /// It says that it is larger now than any screen is.
+    Grows,
+    /// Pictures without any part come for ever.
+    Empty,
+    /// A text is announced that would fill all memory.
+    Clipboard,
 }
 
 /// A graphical screen.
@@ -41,12 +93,18 @@ pub struct Screen {
     pub height: u16,
     /// The text on it, from the top.
     pub lines: Vec<String>,
+    /// A program that reads what is typed and answers below that text.
+    pub program: Option<Program>,
     /// Whether a counter in its last line runs whenever somebody asks for changes.
     pub moves: bool,
     /// A size that it claims to have instead of its own.
     pub claims: Option<(u16, u16)>,
     /// Noise instead of a background, which packs as badly as a photograph.
     pub noise: bool,
+    /// What goes wrong with it, if anything.
+    pub fault: Option<ScreenFault>,
+    /// The connection ends when so many keys were pressed.
+    pub ends_after_keys: Option<usize>,
     /// A VNC server of a real QEMU that is behind it instead, and its password.
     pub relay: Option<(SocketAddr, String)>,
 }
@@ -55,6 +113,11 @@ impl Terminal {
     /// A terminal that says this at once.
     pub fn saying(text: &str) -> Self {
         Self { says: vec![Bytes::copy_from_slice(text.as_bytes())], ..Self::default() }
+    }
+
+    /// A terminal at which this program runs.
+    pub fn running(program: Program) -> Self {
+        Self { program: Some(program), ..Self::default() }
     }
 
     /// A terminal that says nothing until somebody presses Enter.
@@ -76,9 +139,12 @@ impl Default for Screen {
             width: 720,
             height: 400,
             lines: Vec::new(),
+            program: None,
             moves: false,
             claims: None,
             noise: false,
+            fault: None,
+            ends_after_keys: None,
             relay: None,
         }
     }

@@ -200,6 +200,7 @@ fn apply(guest: &mut Guest, change: Change) {
     let run = |guest: &mut Guest| {
         let started = guest.clone().running(1);
         *guest = Guest { lock: None, state: State::Running, pid, ..started };
+        guest.terminal.is_booting = true;
     };
     match change {
         Change::Run | Change::Reboot => run(guest),

@@ -10,8 +10,8 @@ use des::{
 use flate2::{Compress, Compression, FlushCompress};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{font, socket::Socket};
-use crate::cluster::Screen;
+use super::{display::Display, font, socket::Socket};
+use crate::cluster::{Screen, ScreenFault};
 
 /// The size of one character on the screen.
 const CELL: (usize, usize) = (9, 16);
@@ -27,6 +27,8 @@ struct Painter {
     packer: Compress,
     /// How often changes were asked for.
     beats: u32,
+    /// What the program of the guest has written.
+    written: Vec<String>,
 }
 
 /// Serves a screen until one side ends it.
@@ -36,6 +38,7 @@ pub(super) async fn serve<S>(
     password: &str,
     name: &str,
     is_vncterm: bool,
+    display: Display<'_>,
 ) -> Option<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -43,6 +46,9 @@ where
     socket.send(b"RFB 003.008\n").await?;
     if &socket.take(12).await?[..] != b"RFB 003.008\n" {
         return None;
+    }
+    if screen.fault == Some(ScreenFault::Full) {
+        return socket.send(b"\0\0\0\0\x10too many viewers").await;
     }
     socket.send(&[1, 2]).await?;
     if socket.take(1).await?.first() != Some(&2) {
@@ -72,15 +78,32 @@ where
     hello.extend_from_slice(name.as_bytes());
     socket.send(&hello).await?;
     let packer = Compress::new(Compression::fast(), true);
-    let mut painter = Painter { screen, is_vncterm, packs: false, packer, beats: 0 };
+    let mut painter =
+        Painter { screen, is_vncterm, packs: false, packer, beats: 0, written: Vec::new() };
     if is_vncterm {
         let mut map = vec![1, 0, 0, 0, 0, 4];
         // vncterm fills only the second of the two bytes that RFB has for each (recorded).
         map.extend(COLOURS.iter().flatten().flat_map(|level| [0, *level]));
         socket.send(&map).await?;
     }
+    let program = painter.screen.program.clone();
+    let mut shown = None;
+    // Whether the client waits for the next change.
+    let mut waits = false;
     loop {
-        match socket.take(1).await?.first()? {
+        let drawn = display.shared.drawn.notified();
+        let (written, version) = display.written(program.as_ref());
+        if waits && shown.is_some_and(|shown| shown != version) {
+            (painter.written, shown, waits) = (written, Some(version), false);
+            send(socket, &painter.update()).await?;
+            continue;
+        }
+        let kind = tokio::select! {
+            biased;
+            kind = socket.take(1) => kind?,
+            () = drawn => continue,
+        };
+        match kind.first()? {
             0 => drop(socket.take(19).await?),
             2 => {
                 let head = socket.take(3).await?;
@@ -92,21 +115,71 @@ where
             }
             3 => {
                 let changes_only = socket.take(9).await?.first() == Some(&1);
-                if changes_only && !painter.screen.moves {
+                let (written, version) = display.written(program.as_ref());
+                if changes_only && !painter.screen.moves && shown == Some(version) {
+                    waits = true;
                     continue;
                 }
                 painter.beats += u32::from(changes_only);
-                let update = painter.update();
-                // QEMU sends what it has in pieces of any size.
-                for piece in update.chunks(100_000) {
-                    socket.send(piece).await?;
+                (painter.written, shown, waits) = (written, Some(version), false);
+                match painter.screen.fault {
+                    Some(fault) => broken(socket, fault, &painter.update()).await?,
+                    None => send(socket, &painter.update()).await?,
                 }
             }
-            4 => drop(socket.take(7).await?),
+            4 => {
+                let key = socket.take(7).await?;
+                let (down, number) = (key.first() == Some(&1), key.iter().skip(3));
+                let number = number.fold(0, |number, byte| number << 8 | u32::from(*byte));
+                display.key(number, down, program.as_ref())?;
+            }
             5 => drop(socket.take(5).await?),
             _ => return None,
         }
     }
+}
+
+/// QEMU sends what it has in pieces of any size.
+async fn send<S>(socket: &mut Socket<S>, update: &[u8]) -> Option<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    for piece in update.chunks(100_000) {
+        socket.send(piece).await?;
+    }
+    Some(())
+}
+
+/// What comes instead of a picture.
+async fn broken<S>(socket: &mut Socket<S>, fault: ScreenFault, update: &[u8]) -> Option<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    match fault {
+        ScreenFault::Full | ScreenFault::Mute => {}
+        ScreenFault::CutInPicture => {
+            let half = update.get(..update.len() / 2)?;
+            socket.send(half).await?;
+            socket.send_raw(&[0x82, 100, 7]).await?;
+            return None;
+        }
+        ScreenFault::Garbage => socket.send(&[0xa5; 64]).await?,
+        ScreenFault::Outside => {
+            socket.send(&[0, 0, 0, 1, 0xff, 0xff, 0, 0, 0, 9, 0, 9, 0, 0, 0, 0]).await?;
+        }
+        // The pseudo encoding -223 says that the screen has another size.
+        ScreenFault::Grows => {
+            let size = [0, 0, 0, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x21];
+            socket.send(&size).await?;
+        }
+        ScreenFault::Empty => loop {
+            socket.send(&[0, 0, 0, 0]).await?;
+        },
+        ScreenFault::Clipboard => {
+            socket.send(&[3, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]).await?;
+        }
+    }
+    Some(())
 }
 
 impl Painter {
@@ -142,6 +215,7 @@ impl Painter {
     fn colours(&self) -> Vec<[u8; 3]> {
         let (width, height) = (usize::from(self.screen.width), usize::from(self.screen.height));
         let mut lines = self.screen.lines.clone();
+        lines.extend(self.written.iter().cloned());
         if self.screen.moves {
             lines.push(format!("{}", self.beats));
         }

@@ -98,7 +98,8 @@ fn open(world: &mut World, wanted: &Wanted<'_>, kind: Kind, what: What) -> Answe
         _ => None,
     };
     let vmid = guest.vmid;
-    let ticket = world.give_ticket(&node, vmid, what, wanted.token, fails);
+    let serial = wanted.values.get("serial").unwrap_or("serial0");
+    let ticket = world.give_ticket(&node, vmid, what, (wanted.token, serial), fails);
     let splits = world.cluster.version.at_least(9, 0);
     let certificate = world.certificates.first().map(|first| first.pem.clone());
     Answer::json(Json::data_object(|data| {

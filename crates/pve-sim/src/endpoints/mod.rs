@@ -186,6 +186,7 @@ fn checked(world: &mut World, token: &str, request: &Request, target: &str) -> A
     };
     let wanted = Wanted { token, values };
     power::time_passes(world, route, &wanted);
+    world.expire_tickets();
     let rights = Rights::of(&world.cluster, token);
     let (path, any_of) = match route.needs {
         Needs::Nothing => ("", &[][..]),

@@ -2,10 +2,10 @@
 
 use pve_client::Kind;
 
-use super::{Row, Sort, tags};
+use super::{Row, Sort};
 use crate::{
     answer::{Bytes, Cell, Duration, Number, Share, Table, clean::label},
-    lookup::guest::real_name,
+    lookup::guest::{real_name, tags},
 };
 
 /// The short columns, and what the rows are sorted by where that is not among them.
@@ -88,7 +88,7 @@ pub(super) fn push_detailed(table: &mut Table, guest: &Row) {
         listed
             .tags
             .as_deref()
-            .map(|_| tags(listed).map(label).collect::<Vec<_>>().join(" "))
+            .map(|_| tags(listed.tags.as_deref()).map(label).collect::<Vec<_>>().join(" "))
             .into(),
         listed.hastate.as_deref().map(label).into(),
     ]);

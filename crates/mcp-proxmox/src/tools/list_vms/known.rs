@@ -2,8 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Input, Row, tags};
-use crate::{answer::clean::label, arguments::nearest, lookup::guest::node_of};
+use super::{Input, Row};
+use crate::{
+    answer::clean::label,
+    arguments::nearest,
+    lookup::guest::{node_of, tags},
+};
 
 /// How many of the words that exist are told.
 const TOLD: usize = 12;
@@ -25,7 +29,11 @@ impl Known {
         Self {
             nodes: guests.iter().map(|guest| node_of(&guest.listed).to_owned()).collect(),
             pools: guests.iter().filter_map(|guest| guest.listed.pool.clone()).collect(),
-            tags: guests.iter().flat_map(|guest| tags(&guest.listed)).map(str::to_owned).collect(),
+            tags: guests
+                .iter()
+                .flat_map(|guest| tags(guest.listed.tags.as_deref()))
+                .map(str::to_owned)
+                .collect(),
         }
     }
 

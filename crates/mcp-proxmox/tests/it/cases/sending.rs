@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_proxmox::failure::Failure;
-use pve_client::{GuestRef, Kind, Operator, Reader, guest};
+use pve_client::{GuestRef, Kind, Operator, Reader, lifecycle};
 use pve_sim::{DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Options, Rule, Sim};
 use serde_json::json;
 
@@ -22,7 +22,7 @@ fn db1() -> GuestRef {
     GuestRef { node: "pve1".parse().unwrap(), kind: Kind::Qemu, vmid: "101".parse().unwrap() }
 }
 
-/// There is no tool yet that writes, so this is about what such a tool will send with, and say.
+/// What every tool that writes sends with, and says.
 #[tokio::test]
 async fn q024_a_write_whose_answer_is_lost_is_sent_once_and_its_outcome_is_open() {
     let gateway = Rule::post(START).status(504, "Gateway Timeout").body("<html>");
@@ -39,7 +39,7 @@ async fn q024_a_write_whose_answer_is_lost_is_sent_once_and_its_outcome_is_open(
     ] {
         let (status, sim) = (rule.status, lab().await);
         sim.answer(rule);
-        let error = operator(&sim).post(guest::start(&db1())).await.unwrap_err();
+        let error = operator(&sim).post(lifecycle::start(&db1())).await.unwrap_err();
         assert_eq!(asked(&sim), [START], "{status:?}: a write was sent again");
         assert!(error.may_have_taken_effect(), "{status:?}: {error}");
         let told = Failure::from_pve("start VM 101", &error).to_string();
@@ -50,7 +50,7 @@ async fn q024_a_write_whose_answer_is_lost_is_sent_once_and_its_outcome_is_open(
     }
     let sim = lab().await;
     sim.answer(Rule::post(START).lost());
-    operator(&sim).post(guest::start(&db1())).await.unwrap_err();
+    operator(&sim).post(lifecycle::start(&db1())).await.unwrap_err();
     assert!(sim.change(|lab| lab.guest(101).unwrap().is_up()), "the lost write was carried out");
     assert!(silent.is_empty(), "these do not say that the outcome is open: {silent:#?}");
 }
@@ -108,8 +108,11 @@ async fn q028_reading_sends_no_body() {
 #[tokio::test]
 async fn q029_writing_sends_a_body_of_known_length() {
     let sim = lab().await;
-    let upid = operator(&sim).post(guest::start(&db1())).await.unwrap();
-    assert!(upid.starts_with("UPID:pve1:") && upid.contains(":qmstart:101:"), "{upid}");
+    let upid = operator(&sim).post(lifecycle::start(&db1())).await.unwrap();
+    assert!(
+        upid.to_string().starts_with("UPID:pve1:") && upid.to_string().contains(":qmstart:101:"),
+        "{upid}"
+    );
     let seen = sim.requests();
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].method.as_str(), seen[0].path.as_str()), ("POST", START));
@@ -152,7 +155,7 @@ async fn q032_connections_that_pve_closes_are_not_seen_by_anybody() {
     assert_eq!(sim.requests().len(), 2, "a read is repeated once");
 
     sim.forget_requests();
-    operator(&sim).post(guest::start(&db1())).await.unwrap_err();
+    operator(&sim).post(lifecycle::start(&db1())).await.unwrap_err();
     assert_eq!(sim.requests().len(), 1, "a write is never repeated");
 }
 

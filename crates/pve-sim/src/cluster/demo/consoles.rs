@@ -1,6 +1,6 @@
 //! What the guests of the demo show on their consoles.
 
-use crate::cluster::{Cluster, Kind, Screen, Terminal};
+use crate::cluster::{Cluster, Kind, Program, Screen, Terminal};
 
 /// The start of a Linux on a serial port: firmware, boot loader, kernel, services, login.
 const BOOT: &str = "\x1bc\x1b[?7l\x1b[2JSeaBIOS (version rel-1.16.3-0-ga6ed6b701f0a-prebuilt.qemu.org)\r\n\
@@ -23,17 +23,41 @@ const TOP: &str = "\x1b[?1049h\x1b[2J\x1b[1;1H\x1b[1mtop - 08:14:02 up 23 days, 
     \x1b[2;1HTasks:  31 total,   1 running,  30 sleeping\x1b[4;1H\x1b[7m  PID USER      %CPU  %MEM COMMAND            \x1b[m\
     \x1b[5;1H  211 prometh+   8.6  51.2 prometheus\x1b[6;1H  188 root       0.3   0.4 systemd-journald\x1b[?25l";
 
+/// The password of everybody on the consoles of the demo.
+const PASSWORD: &str = "simulated";
+
+/// What a Debian writes to its serial port from the firmware on, until somebody can log in.
+const BOOT_OF_MAIL: [&str; 5] = [
+    "\x1bc\x1b[?7l\x1b[2JSeaBIOS (version rel-1.16.3-0-ga6ed6b701f0a-prebuilt.qemu.org)\r\nBooting from Hard Disk...\r\n\x1b[?7h",
+    "GRUB loading.\r\nWelcome to GRUB!\r\n\r\nLoading Linux 6.12.48+deb13-amd64 ...\r\nLoading initial ramdisk ...\r\n",
+    "[    0.000000] Linux version 6.12.48+deb13-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC\r\n\
+     [    0.000000] Command line: BOOT_IMAGE=/boot/vmlinuz root=UUID=0f3a ro console=ttyS0\r\n",
+    "fsck from util-linux 2.41\r\n/dev/sda1: recovering journal\r\n/dev/sda1: clean, 38211/2097152 files, 812394/8388608 blocks\r\n",
+    "[\x1b[0;32m  OK  \x1b[0m] Reached target \x1b[0;1;39mMulti-User System\x1b[0m.\r\n\r\nDebian GNU/Linux 13\r\n",
+];
+
+fn booting(program: Program, boot: [&'static str; 5]) -> Terminal {
+    let boots = boot.map(|piece| piece.into()).to_vec();
+    Terminal { boots, ..Terminal::running(program) }
+}
+
+/// A text screen at which somebody can log in.
+fn typed_on(lines: &[&str], host: &str) -> Screen {
+    Screen { program: Some(Program::login(host, PASSWORD)), ..Screen::of(lines) }
+}
+
 /// Gives the guests their terminals and screens.
 pub(super) fn give(demo: &mut Cluster) {
     for guest in demo.guests.iter_mut().filter(|guest| guest.kind == Kind::Lxc) {
         let name = guest.name.clone().unwrap_or_default();
         // A container's tty is cleared for whoever comes, and says nothing before an Enter (recorded).
-        guest.terminal = Terminal::waiting(&format!("\r\r\r\n{name} login: "));
+        guest.terminal = Terminal::running(Program::login(&name, PASSWORD));
         guest.terminal.says = vec!["\x1b[H\x1b[J".into()];
         guest.screen = Screen::of(&["", &format!("{name} login: ")]);
     }
     let terminals = [
-        (110, Terminal::waiting("\r\nmail login: ")),
+        (110, booting(Program::login("mail", PASSWORD), BOOT_OF_MAIL)),
+        (111, booting(Program::shell("postgres", "root"), BOOT_OF_MAIL)),
         (121, Terminal::saying(PANIC)),
         (130, Terminal::saying(BOOT)),
         (202, Terminal::saying(TOP)),
@@ -48,7 +72,7 @@ pub(super) fn give(demo: &mut Cluster) {
     let panic = ["Kernel panic - not syncing:", "VFS: Unable to mount root fs"];
     let screens = [
         (100, Screen { moves: true, ..Screen::of(&windows) }),
-        (111, Screen::of(&["Debian GNU/Linux 13 postgres tty1", "", "postgres login: "])),
+        (111, typed_on(&["Debian GNU/Linux 13 postgres tty1", ""], "postgres")),
         (121, Screen::of(&panic)),
         (130, Screen::of(&["Welcome to Home Assistant", "", "homeassistant login: "])),
     ];

@@ -13,13 +13,13 @@ use crate::answer::clean;
 const KEPT: usize = 2000;
 
 /// A terminal as a person would see it.
-pub(super) struct Display {
+pub(crate) struct Display {
     terminal: Option<Terminal>,
     wiped: Wiped,
     /// The begin of a character whose rest has not come yet.
     half: Vec<u8>,
     /// How many bytes came.
-    pub(super) received: u64,
+    pub(crate) received: u64,
 }
 
 /// Lines that a reset took off the screen.
@@ -28,25 +28,25 @@ struct Wiped(Vec<String>);
 
 /// What was drawn.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Drawn {
+pub(crate) struct Drawn {
     /// Lines that are not on the screen any more, the oldest first.
-    pub(super) earlier: Vec<String>,
+    pub(crate) earlier: Vec<String>,
     /// The rows of the screen, without the empty ones at its end.
-    pub(super) screen: Vec<String>,
+    pub(crate) screen: Vec<String>,
     /// Row and column of the cursor, from 1 on, where it is shown.
-    pub(super) cursor: Option<(usize, usize)>,
+    pub(crate) cursor: Option<(usize, usize)>,
     /// Whether a full-screen program has the terminal.
-    pub(super) is_full_screen: bool,
+    pub(crate) is_full_screen: bool,
 }
 
 impl Display {
-    pub(super) fn new(columns: u16, rows: u16) -> Self {
+    pub(crate) fn new(columns: u16, rows: u16) -> Self {
         let terminal = Terminal::with_scrollback(columns.into(), rows.into(), Some(KEPT)).ok();
         Self { terminal, wiped: Wiped::default(), half: Vec::new(), received: 0 }
     }
 
     /// Draws what came. Bytes that are no UTF-8 become `\u{fffd}`.
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         self.received += bytes.len() as u64;
         let mut all = std::mem::take(&mut self.half);
         all.extend_from_slice(bytes);
@@ -60,7 +60,7 @@ impl Display {
     }
 
     /// What there is to see now.
-    pub(super) fn draw(&self) -> Drawn {
+    pub(crate) fn draw(&self) -> Drawn {
         let Some(terminal) = &self.terminal else {
             return Drawn {
                 earlier: Vec::new(),
@@ -98,7 +98,7 @@ impl Display {
     }
 
     /// Whether this text is on the screen or above it. Case does not matter.
-    pub(super) fn shows(&self, text: &str) -> bool {
+    pub(crate) fn shows(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let drawn = self.draw();
         let mut lines = drawn.earlier.iter().chain(&drawn.screen);

@@ -3,7 +3,7 @@
 use super::display::Drawn;
 
 /// Words that tell what somebody sees, wherever they stand.
-const WORDS: [(&str, &[&str]); 6] = [
+const WORDS: [(&str, &[&str]); 7] = [
     ("kernel panic", &["kernel panic - not syncing", "end kernel panic"]),
     (
         "file system check",
@@ -37,6 +37,16 @@ const WORDS: [(&str, &[&str]); 6] = [
         ],
     ),
     (
+        "boot loader",
+        &[
+            "booting from hard disk",
+            "grub loading",
+            "welcome to grub",
+            "loading linux ",
+            "loading initial ramdisk",
+        ],
+    ),
+    (
         "firmware",
         &[
             "seabios",
@@ -52,7 +62,7 @@ const WORDS: [(&str, &[&str]); 6] = [
 ];
 
 /// What there is to see, the most telling first.
-pub(super) fn of(drawn: &Drawn) -> Vec<&'static str> {
+pub(crate) fn of(drawn: &Drawn) -> Vec<&'static str> {
     let mut seen = Vec::new();
     let last = drawn.screen.iter().rev().find(|line| !line.is_empty());
     if let Some(last) = last {
@@ -66,6 +76,12 @@ pub(super) fn of(drawn: &Drawn) -> Vec<&'static str> {
         seen.push("full-screen program");
     }
     seen
+}
+
+/// Whether a boot has come to its end: somebody can log in, or has to, or nothing goes on.
+pub(crate) fn ends_boot(drawn: &Drawn) -> bool {
+    let ends = ["login prompt", "shell prompt", "kernel panic", "emergency shell"];
+    of(drawn).iter().any(|seen| ends.contains(seen))
 }
 
 /// What the last line waits for. The blank behind a prompt was trimmed away.

@@ -1,0 +1,107 @@
+"""Looks at what was packed: `server.json` against the registry's schema, the image against what it must be, and
+that every package says the same of the project.
+
+    packages.py FOLDER SCHEMA
+
+SCHEMA is the registry's for the revision that `server.json` names. Prints one line for each; ends with 1 where
+something is wrong.
+"""
+
+import gzip
+import hashlib
+import json
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import jsonschema
+from tally import Tally
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "packaging"))
+import archives  # noqa: E402
+import project  # noqa: E402
+
+tally = Tally("packages")
+NAMES = [tool["name"] for tool in project.tools(project.asked({}))]
+
+
+def registry(folder, schema):
+    """`server.json` is valid, and names what was packed."""
+    written = json.loads((folder / "server.json").read_text(encoding="utf-8"))
+    schema = json.loads(Path(schema).read_text(encoding="utf-8"))
+    tally.check("the schema is that of the revision", schema["$id"] == written["$schema"], schema["$id"])
+    checker = jsonschema.Draft7Validator(schema, format_checker=jsonschema.FormatChecker())
+    wrong = [f"{list(error.absolute_path)}: {error.message}" for error in checker.iter_errors(written)]
+    tally.check("server.json is valid against its schema", not wrong, wrong)
+    tally.check("its description is short enough", len(written["description"]) <= 100, written["description"])
+    for package in written["packages"]:
+        secret = [entry for entry in package["environmentVariables"] if entry["name"] == "PVE_TOKEN_SECRET"]
+        tally.check("the secret is marked as one", [entry.get("isSecret") for entry in secret] == [True], package)
+        if package["registryType"] == "mcpb":
+            bundle = folder / package["identifier"].rsplit("/", 1)[1]
+            digest = hashlib.sha256(bundle.read_bytes()).hexdigest()
+            tally.check(f"{bundle.name} has its checksum", digest == package["fileSha256"], digest)
+    return written["name"]
+
+
+def npm(folder, name):
+    """The npm packages agree on the version, and nothing runs at installation."""
+    manifests, readme = {}, ""
+    for tarball in folder.glob("*.tgz"):
+        with tarfile.open(tarball) as tar:
+            manifest = json.load(tar.extractfile("package/package.json"))
+            manifests[manifest["name"]] = manifest
+            names = tar.getnames()
+            if "optionalDependencies" in manifest:
+                readme = tar.extractfile("package/README.md").read().decode()
+        tally.check(f"{tarball.name} has no scripts and no dependencies", not manifest.get("scripts") and not manifest.get("dependencies"), manifest)
+        tally.check(f"{tarball.name} holds the licences", all(f"package/{licence}" in names for licence in project.LICENCES), names)
+    main = manifests["@drmfar/mcp-proxmox"]
+    tally.check("the registry's name is in the npm package", main["mcpName"] == name, main)
+    tally.check("all six systems are named", len(main["optionalDependencies"]) == 6, main)
+    for package, manifest in manifests.items():
+        tally.check(f"{package} is of this version", manifest["version"] == project.VERSION, manifest["version"])
+        if package != main["name"]:
+            tally.check(f"{package} is named by the launcher's", main["optionalDependencies"].get(package) == project.VERSION, package)
+    tally.check("its README names every tool", all(f"`{tool}`" in readme for tool in NAMES), readme)
+
+
+def bundles(folder):
+    """The MCPB bundles: the token is sensitive, the tools are named, each is for one platform."""
+    for path in folder.glob("*.mcpb"):
+        with zipfile.ZipFile(path) as bundle:
+            manifest = json.loads(bundle.read("manifest.json"))
+        tally.check(f"{path.name}: the token's secret is sensitive", manifest["user_config"]["token_secret"].get("sensitive") is True, manifest["user_config"])
+        tally.check(f"{path.name}: it names every tool", [tool["name"] for tool in manifest["tools"]] == NAMES, manifest["tools"])
+        tally.check(f"{path.name}: it is for one platform", len(manifest["compatibility"]["platforms"]) == 1, manifest["compatibility"])
+
+
+def image(folder, name):
+    """Every blob of the image is what its digest says; it runs as nobody special, and says whose it is."""
+    with tarfile.open(folder / f"{project.NAME}-image.tar") as tar:
+        files = {member.name: tar.extractfile(member).read() for member in tar.getmembers()}
+
+    def blob(descriptor):
+        data = files[f"blobs/{descriptor['digest'].replace(':', '/')}"]
+        digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        tally.check(f"{descriptor['digest'][:20]} is what it says", (digest, len(data)) == (descriptor["digest"], descriptor["size"]), digest)
+        return data
+
+    [index] = json.loads(files["index.json"])["manifests"]
+    for each in json.loads(blob(index))["manifests"]:
+        manifest = json.loads(blob(each))
+        config = json.loads(blob(manifest["config"]))
+        tar = gzip.decompress(blob(manifest["layers"][0]))
+        tally.check("the layer has the digest that the configuration names", config["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(tar).hexdigest()}"], config)
+        tally.check("it does not run as root", config["config"]["User"].split(":")[0] not in ("", "0", "root"), config)
+        tally.check("the registry's name is on it", config["config"]["Labels"]["io.modelcontextprotocol.server.name"] == name, config)
+
+
+folder = Path(sys.argv[1])
+registry_name = registry(folder, sys.argv[2])
+npm(folder, registry_name)
+bundles(folder)
+image(folder, registry_name)
+archives.checksums(folder)
+tally.close()

@@ -1,0 +1,80 @@
+//! What differs between clients: where their file is, how they write a server, how they fill in a secret.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::{jsonc::Document, place::Places, server::Server};
+
+/// A client. Each has a file of its own beside this one.
+pub(super) struct Client {
+    /// Its name on our command line.
+    pub(super) name: &'static str,
+    /// Its name for people.
+    pub(super) title: &'static str,
+    /// Where the user's configuration is.
+    pub(super) file: fn(&Places<'_>) -> Option<PathBuf>,
+    /// Where it takes a secret from that its file must not hold.
+    pub(super) secret: Secret,
+    /// Merges a server into the text of its file.
+    pub(super) merge: fn(&str, &Server, Existing) -> Result<Merged, String>,
+    /// What the user has to do so that the client sees it.
+    pub(super) then: &'static str,
+}
+
+/// Where a client takes a secret from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Secret {
+    /// From the environment in which it was started.
+    Environment,
+    /// It asks the user, and keeps the answer.
+    Asked,
+    /// From nowhere: only a file can be named.
+    File,
+}
+
+/// What becomes of a server of the same name that is there already and is not the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Existing {
+    /// It stays, and the merge is refused.
+    Keep,
+    /// It is replaced.
+    Replace,
+}
+
+/// What a merge comes to.
+#[derive(Debug)]
+pub(super) enum Merged {
+    /// The new text.
+    Changed(String),
+    /// The server is there already, exactly so.
+    Same,
+}
+
+impl Merged {
+    /// The refusal of a merge because of another server of that name.
+    pub(super) fn is_taken(name: &str) -> String {
+        format!(
+            "it has another server named `{name}`; --replace replaces that one, --name gives this one another name"
+        )
+    }
+}
+
+/// Merges an entry into a JSON file at `path`.
+pub(super) fn merge_json(
+    text: &str,
+    path: &[&str],
+    entry: &Value,
+    existing: Existing,
+) -> Result<Merged, String> {
+    let mut document = Document::new(text)?;
+    let there = document.get(path)?;
+    if there.as_ref() == Some(entry) {
+        return Ok(Merged::Same);
+    }
+    if there.is_some() && existing == Existing::Keep {
+        return Err(Merged::is_taken(path.last().unwrap_or(&"")));
+    }
+    document.set(path, entry)?;
+    Ok(Merged::Changed(document.into_text()))
+}

@@ -1,0 +1,187 @@
+//! Codex, which its terminal program, its editor extension and its desktop program share: a TOML file.
+
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
+
+use super::{
+    client::{Client, Existing, Merged, Secret},
+    server::Server,
+};
+use crate::config::settings;
+
+pub(super) const CLIENT: Client = Client {
+    name: "codex",
+    title: "Codex",
+    file: |places| match places.named("CODEX_HOME") {
+        Some(folder) => Some(folder.join("config.toml")),
+        None => places.below_home(".codex/config.toml"),
+    },
+    secret: Secret::Environment,
+    merge,
+    then: "start Codex anew; `/mcp` in it shows the server",
+};
+
+fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, String> {
+    let mut document: DocumentMut = text.parse().map_err(|error| {
+        format!("it cannot be read as TOML: {}", first_line(&format!("{error}")))
+    })?;
+    let mut servers = Table::new();
+    // Only its children need a line of their own.
+    servers.set_implicit(true);
+    let servers = document.entry("mcp_servers").or_insert(Item::Table(servers));
+    let is_inline = servers.is_inline_table();
+    let servers = servers
+        .as_table_like_mut()
+        .ok_or_else(|| "`mcp_servers` in it is not a table".to_owned())?;
+    let name = &server.name;
+    let entry = entry(server);
+    if let Some(there) = servers.get(name) {
+        if there.as_table_like().is_some_and(|there| same(there, &entry)) {
+            return Ok(Merged::Same);
+        }
+        if existing == Existing::Keep {
+            return Err(Merged::is_taken(name));
+        }
+    }
+    let item = if is_inline {
+        Item::Value(Value::InlineTable(entry.into_inline_table()))
+    } else {
+        Item::Table(entry)
+    };
+    servers.insert(name, item);
+    Ok(Merged::Changed(document.to_string()))
+}
+
+fn entry(server: &Server) -> Table {
+    let mut entry = Table::new();
+    entry.insert("command", value(&server.command));
+    entry.insert("args", value(server.arguments.iter().collect::<Array>()));
+    if !server.environment.is_empty() {
+        let environment: InlineTable =
+            server.environment.iter().map(|(name, text)| (*name, Value::from(text))).collect();
+        entry.insert("env", Item::Table(environment.into_table()));
+    }
+    if server.fills_in_secret {
+        // Codex hands on a variable of its own environment only where it is told to.
+        entry.insert("env_vars", value(Array::from_iter([settings::TOKEN_SECRET.variable])));
+    }
+    if server.starts_slowly {
+        // It waits 10 s by itself, which the first download can exceed.
+        entry.insert("startup_timeout_sec", value(60));
+    }
+    entry
+}
+
+/// Whether two tables mean the same, however they are written.
+fn same(one: &dyn TableLike, other: &dyn TableLike) -> bool {
+    one.len() == other.len()
+        && one.iter().all(|(key, item)| {
+            let Some(counterpart) = other.get(key) else { return false };
+            match (item.as_table_like(), counterpart.as_table_like()) {
+                (Some(one), Some(other)) => same(one, other),
+                (None, None) => item.to_string().trim() == counterpart.to_string().trim(),
+                _ => false,
+            }
+        })
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::cli::config::server::Via;
+
+    fn server() -> Server {
+        Server::new("proxmox", Via::Npx, false, vec![("PVE_HOST", "pve".to_owned())], true)
+    }
+
+    fn merged(text: &str) -> String {
+        match merge(text, &server(), Existing::Keep).unwrap() {
+            Merged::Changed(after) => after,
+            Merged::Same => panic!("it was not there"),
+        }
+    }
+
+    #[test]
+    fn the_file_keeps_its_comments_and_its_order() {
+        let text = "# mine\nmodel = \"gpt\" # best\n\n[mcp_servers.other] # keep\ncommand = 'x'\n\n[tui]\ntheme = 'dark'\n";
+        let after = merged(text);
+        assert!(
+            after.starts_with("# mine\nmodel = \"gpt\" # best\n\n[mcp_servers.other] # keep\n"),
+            "{after}"
+        );
+        assert!(after.contains("[tui]\ntheme = 'dark'\n"), "{after}");
+        assert!(after.contains("env_vars = [\"PVE_TOKEN_SECRET\"]"), "{after}");
+        assert!(matches!(merge(&after, &server(), Existing::Keep), Ok(Merged::Same)));
+    }
+
+    #[test]
+    fn servers_on_one_line_stay_on_one() {
+        let after = merged("mcp_servers = { other = { command = 'x' } }\n");
+        assert_eq!(after.lines().count(), 1, "{after}");
+        let all: DocumentMut = after.parse().unwrap();
+        assert_eq!(all["mcp_servers"]["proxmox"]["env"]["PVE_HOST"].as_str(), Some("pve"));
+        assert_eq!(all["mcp_servers"]["other"]["command"].as_str(), Some("x"));
+    }
+
+    #[test]
+    fn what_cannot_be_merged_is_refused() {
+        for text in ["mcp_servers = 1", "a = \n", "[mcp_servers.proxmox]\ncommand = 'mine'"] {
+            assert!(merge(text, &server(), Existing::Keep).is_err(), "{text}");
+        }
+        let replaced =
+            merge("[mcp_servers.proxmox]\ncommand = 'mine'", &server(), Existing::Replace);
+        assert!(matches!(replaced, Ok(Merged::Changed(text)) if !text.contains("mine")));
+    }
+
+    fn tables() -> impl Strategy<Value = String> {
+        let value = prop_oneof![
+            any::<i16>().prop_map(|number| number.to_string()),
+            Just("\"text # no comment\"".to_owned()),
+            Just("[1, 2,] # list".to_owned()),
+            Just("{ a = 1, b = 'c' }".to_owned()),
+            Just("\"\"\"\nmany\nlines\"\"\"".to_owned()),
+        ];
+        let pair = (0..9_u8, value, any::<bool>());
+        let table = (0..6_u8, proptest::collection::btree_map(0..9_u8, pair, 0..4), any::<bool>());
+        proptest::collection::btree_map(0..6_u8, table, 0..5).prop_map(|tables| {
+            let mut text = String::from("# first\n");
+            for (name, (_, pairs, is_server)) in tables {
+                let place = if is_server { "mcp_servers." } else { "" };
+                text += &format!("\n# about {name}\n[{place}t{name}]\n");
+                for (key, (_, value, is_commented)) in pairs {
+                    if is_commented {
+                        text += "  # said of it\n";
+                    }
+                    text += &format!("k{key} = {value}\n");
+                }
+            }
+            text
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_server_is_added_to_any_file_and_nothing_is_lost(text in tables()) {
+            let after = merged(&text);
+            let mut lines = after.lines();
+            for line in text.lines().filter(|line| !line.trim().is_empty()) {
+                prop_assert!(lines.any(|other| other == line), "{} is gone from {}", line, after);
+            }
+            let before: DocumentMut = text.parse().unwrap();
+            let mut all: DocumentMut = after.parse().unwrap();
+            let servers = all["mcp_servers"].as_table_like_mut().unwrap();
+            prop_assert_eq!(servers.get("proxmox").unwrap()["env"]["PVE_HOST"].as_str(), Some("pve"));
+            servers.remove("proxmox");
+            let is_empty = servers.is_empty();
+            if is_empty {
+                all.remove("mcp_servers");
+            }
+            prop_assert!(same(before.as_table(), all.as_table()), "{} became {}", text, after);
+        }
+    }
+}

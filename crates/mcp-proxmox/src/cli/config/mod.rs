@@ -1,0 +1,269 @@
+//! `mcp-proxmox config CLIENT`: what a client has to be told to start this server, printed or merged into its file.
+//!
+//! **Nothing of the file is lost**: it is changed in one place, copied before, and replaced at once; where that
+//! cannot be done, nothing is written and the user gets the text to put in. **A secret is not written** unless
+//! `--with-secret` asks for it: the client is told where to find it.
+
+mod claude_code;
+mod claude_desktop;
+mod client;
+mod codex;
+mod cursor;
+mod gemini;
+mod jsonc;
+mod opencode;
+mod place;
+mod server;
+mod vscode;
+mod windsurf;
+mod writing;
+mod zed;
+
+use std::{
+    fmt::Write as _,
+    io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+
+use self::{
+    client::{Client, Existing, Merged, Secret},
+    place::Places,
+    server::{Server, Via},
+};
+use super::{complain, print, tell, variable, written};
+use crate::config::{
+    Config,
+    settings::{self, Setting},
+};
+
+/// Every client, in the order of the help.
+const CLIENTS: &[Client] = &[
+    claude_code::CLIENT,
+    claude_desktop::CLIENT,
+    cursor::CLIENT,
+    vscode::CLIENT,
+    opencode::CLIENT,
+    codex::CLIENT,
+    gemini::CLIENT,
+    zed::CLIENT,
+    windsurf::CLIENT,
+];
+
+pub(super) fn command() -> Command {
+    let flag = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    let clients = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name));
+    Command::new("config")
+        .about("Print what a client has to be told, or merge it into the client's file")
+        .arg(Arg::new("client").required(true).value_name("CLIENT").value_parser(clients).help("The client"))
+        .arg(
+            Arg::new("via")
+                .long("via")
+                .value_name("WAY")
+                .value_parser(PossibleValuesParser::new(["binary", "npx", "docker"]))
+                .help("What the client is to start: this program, npm's runner or the container image [default: as this was started]"),
+        )
+        .arg(
+            Arg::new("name")
+                .long("name")
+                .value_name("NAME")
+                .default_value("proxmox")
+                .value_parser(server_name)
+                .help("What the client is to call the server"),
+        )
+        .arg(flag("write", "Merge it into the client's file; a copy of the old file is kept"))
+        .arg(Arg::new("file").long("file").value_name("FILE").help("Another file than the client's usual one"))
+        .arg(flag("replace", "Replace another server of the same name"))
+        .arg(flag("with-secret", "Write the token's secret itself, readable for whoever reads the file"))
+        .after_help("Settings are taken from the environment and from flags, as for every other command.")
+}
+
+fn server_name(text: &str) -> Result<String, String> {
+    let fits = |letter: u8| letter.is_ascii_alphanumeric() || b"-_".contains(&letter);
+    let is_name = (1..=32).contains(&text.len()) && text.bytes().all(fits);
+    is_name
+        .then(|| text.to_owned())
+        .ok_or_else(|| "write up to 32 letters, digits, - or _".to_owned())
+}
+
+pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<ExitCode> {
+    let text = |name: &str| options.get_one::<String>(name).cloned().unwrap_or_default();
+    let Some(client) = CLIENTS.iter().find(|client| client.name == text("client")) else {
+        return Ok(ExitCode::from(2));
+    };
+    let places = Places { variable: &variable };
+    let is_written = options.get_flag("write");
+    let mut notes = Vec::new();
+    let server = match server(client, matches, options, &places, &mut notes) {
+        Ok(server) => server,
+        Err(complaint) => return Ok(complain(&complaint, 2)),
+    };
+    let file =
+        options.get_one::<String>("file").map(PathBuf::from).or_else(|| (client.file)(&places));
+    let snippet = match (client.merge)("", &server, Existing::Keep) {
+        Ok(Merged::Changed(snippet)) => snippet,
+        Ok(Merged::Same) => String::new(),
+        Err(wrong) => return Ok(complain(&wrong, 1)),
+    };
+    if !is_written {
+        print(snippet.trim_end())?;
+        let place = file.map_or_else(String::new, |file| format!(" into {}", file.display()));
+        tell(&format!(
+            "\n{}: this goes{place}; --write merges it there, and keeps what is in it",
+            client.title
+        ));
+        notes.iter().for_each(|note| tell(&format!("note: {note}")));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(file) = file else {
+        let wrong = format!(
+            "nobody knows where {} has its file here\n\nhint: --file names it",
+            client.title
+        );
+        return Ok(complain(&wrong, 1));
+    };
+    let existing = if options.get_flag("replace") { Existing::Replace } else { Existing::Keep };
+    match merge_into(client, &file, &server, existing) {
+        Ok(done) => {
+            print(&done)?;
+            notes.iter().for_each(|note| tell(&format!("note: {note}")));
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(wrong) => Ok(complain(
+            &format!(
+                "{} was not changed: {wrong}\n\nhint: put this in yourself:\n\n{}",
+                file.display(),
+                snippet.trim_end()
+            ),
+            1,
+        )),
+    }
+}
+
+fn merge_into(
+    client: &Client,
+    file: &Path,
+    server: &Server,
+    existing: Existing,
+) -> Result<String, String> {
+    let before = match std::fs::read_to_string(file) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(format!("it cannot be read: {error}")),
+    };
+    let merged = (client.merge)(before.as_deref().unwrap_or_default(), server, existing)?;
+    let Merged::Changed(after) = merged else {
+        return Ok(format!("{} has it already, exactly so; nothing was written", file.display()));
+    };
+    let copy = writing::replace(file, before.as_deref(), &after)
+        .map_err(|error| format!("it cannot be written: {error}"))?;
+    let mut done = format!("{} now has the server `{}`", file.display(), server.name);
+    if let Some(copy) = copy {
+        let _ = write!(done, "; the file as it was: {}", copy.display());
+    }
+    let _ = write!(done, "\nnext: {}", client.then);
+    Ok(done)
+}
+
+/// The server with the user's settings, which are checked first: a mistake is told here and not by a client
+/// that only says that the server went away.
+fn server(
+    client: &Client,
+    matches: &ArgMatches,
+    options: &ArgMatches,
+    places: &Places<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Server, String> {
+    let text = |name: &str| options.get_one::<String>(name).cloned().unwrap_or_default();
+    let via = match options.get_one::<String>("via") {
+        Some(way) => way.parse()?,
+        None => Via::of_this_run(),
+    };
+    let name = text("name");
+    if is_demo(matches) {
+        return Ok(Server::new(&name, via, true, Vec::new(), false));
+    }
+    let source = written(matches);
+    let value = |setting: &Setting| {
+        let text = source(setting).filter(|text| !text.trim().is_empty());
+        // Shown but never written: what the user has to put in.
+        text.or_else(|| {
+            example(setting).filter(|_| !options.get_flag("write")).map(ToOwned::to_owned)
+        })
+    };
+    for missing in [settings::HOST, settings::TOKEN_ID] {
+        if source(&missing).is_none_or(|text| text.trim().is_empty()) && value(&missing).is_some() {
+            notes.push(format!(
+                "{} is not set: put in yours, or set it and ask again",
+                missing.variable
+            ));
+        }
+    }
+    let is_secret_given = value(&settings::TOKEN_SECRET_FILE).is_some();
+    let is_secret_written = options.get_flag("with-secret");
+    Config::read(&|setting| match setting.variable {
+        name if name == settings::TOKEN_SECRET.variable
+            && !is_secret_given
+            && !is_secret_written =>
+        {
+            // It need not be known here.
+            value(setting).or_else(|| Some("00000000-0000-0000-0000-000000000000".to_owned()))
+        }
+        _ => value(setting),
+    })
+    .map_err(|mistakes| mistakes.to_string())?;
+    let mut environment: Vec<(&'static str, String)> = settings::ALL
+        .iter()
+        .filter(|setting| setting.flag.is_some())
+        .filter_map(|setting| Some((setting.variable, value(setting)?)))
+        .collect();
+    let secret = settings::TOKEN_SECRET.variable;
+    let fills_in_secret = match (is_secret_given, is_secret_written, client.secret) {
+        (true, _, _) => false,
+        (_, true, _) => {
+            environment.extend(value(&settings::TOKEN_SECRET).map(|text| (secret, text)));
+            notes.push("the token's secret is in it: let nobody else read the file".to_owned());
+            false
+        }
+        (_, _, Secret::Environment) => {
+            notes.push(format!("the secret is not in it: set {secret} where {} is started, or name its file with PVE_TOKEN_SECRET_FILE", client.title));
+            true
+        }
+        (_, _, Secret::Asked) => true,
+        (_, _, Secret::File) => {
+            let file = places
+                .below_home(".config/pve-token")
+                .unwrap_or_else(|| ".config/pve-token".into());
+            notes.push(format!(
+                "the secret is not in it: put it into {}, which only you should be able to read",
+                file.display()
+            ));
+            let place =
+                environment.iter().position(|(name, _)| *name == settings::TOKEN_ID.variable);
+            let after = place.map_or(environment.len(), |place| place + 1);
+            environment.insert(
+                after,
+                (settings::TOKEN_SECRET_FILE.variable, file.to_string_lossy().into_owned()),
+            );
+            false
+        }
+    };
+    Ok(Server::new(&name, via, false, environment, fills_in_secret))
+}
+
+fn is_demo(matches: &ArgMatches) -> bool {
+    cfg!(feature = "demo") && matches.get_flag("demo")
+}
+
+/// What stands for a setting that every configuration needs, where the user only wants to see one.
+fn example(setting: &Setting) -> Option<&'static str> {
+    match setting.variable {
+        name if name == settings::HOST.variable => Some("pve.lan"),
+        name if name == settings::TOKEN_ID.variable => Some("mcp@pve!monitor"),
+        _ => None,
+    }
+}

@@ -1,0 +1,43 @@
+//! opencode: its global configuration, with or without comments. The second version of its format puts
+//! servers one level deeper.
+
+use serde_json::json;
+
+use super::{
+    client::{Client, Existing, Merged, Secret, merge_json},
+    jsonc::Document,
+    place::Places,
+    server::Server,
+};
+
+pub(super) const CLIENT: Client = Client {
+    name: "opencode",
+    title: "opencode",
+    file: |places| {
+        let files = ["opencode/opencode.json", "opencode/opencode.jsonc"];
+        Places::existing(files.iter().map(|file| places.below_config(file)).collect::<Option<_>>()?)
+    },
+    secret: Secret::Environment,
+    merge,
+    then: "start opencode anew; `opencode mcp list` shows the server",
+};
+
+fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, String> {
+    let command: Vec<_> = [&server.command].into_iter().chain(&server.arguments).collect();
+    let entry = json!({
+        "type": "local",
+        "command": command,
+        "enabled": true,
+        "environment": server.environment("{env:PVE_TOKEN_SECRET}"),
+    });
+    let mut document = Document::new(text)?;
+    if document.get(&[])?.is_some_and(|all| all == json!({})) {
+        document.set(&["$schema"], &json!("https://opencode.ai/config.json"))?;
+    }
+    // A server by the name of `servers` would have a type.
+    let deeper = document.get(&["mcp"])?.unwrap_or_default();
+    let is_deeper = deeper["servers"].is_object() && deeper["servers"].get("type").is_none();
+    let path: &[&str] =
+        if is_deeper { &["mcp", "servers", &server.name] } else { &["mcp", &server.name] };
+    merge_json(&document.into_text(), path, &entry, existing)
+}

@@ -1,0 +1,142 @@
+//! Consoles: what a guest writes, as a person sees it, and the keys that somebody types.
+//!
+//! **What a guest asks the terminal is not answered**, and nothing here types: the tools that may do so
+//! are handed what can.
+
+mod display;
+pub mod keys;
+mod kind;
+pub mod listen;
+pub mod text;
+
+use pve_client::{
+    Error, Kind, Reader, RefusalKind, Upid,
+    console::{ConsoleError, ConsoleProblem, Size},
+    guest::Current,
+    task, version,
+};
+
+use crate::{
+    answer::clean::{label, sentence},
+    call::Call,
+    failure::Failure,
+    lookup::guest::{Found, real_name},
+};
+
+/// The failure of a request for a console. The usual advice for a missing privilege names a role that
+/// does not hold this one.
+pub fn refused(asked: &str, error: &Error) -> Failure {
+    let is_missing = matches!(error, Error::Refused(refusal)
+        if matches!(refusal.kind(), RefusalKind::Forbidden { privileges, .. }
+            if privileges.iter().any(|privilege| privilege == "VM.Console")));
+    let failure = Failure::from_pve(asked, error);
+    if is_missing {
+        failure.hint(
+            "PVEAuditor does not hold VM.Console: the token's owner can make a role with it (`pveum role add ConsoleReader --privs VM.Console`) \
+             and give it to the token on /vms; with privilege separation the user needs it too",
+        )
+    } else {
+        failure
+    }
+}
+
+/// `web01` (100), as failures name it.
+pub fn named(found: &Found) -> String {
+    match real_name(&found.listed) {
+        Some(name) => format!("`{}` ({})", label(name), found.guest.vmid),
+        None => found.guest.vmid.to_string(),
+    }
+}
+
+/// The size that a terminal is told, as a browser's window may have it.
+pub const SIZE: Size = Size { columns: 100, rows: 30 };
+/// How long the list of open consoles may take, in seconds.
+pub const TASK_SECONDS: u64 = 4;
+
+/// Which version of PVE answers. Without an answer nothing is known to be missing.
+pub async fn version_of(pve: &Reader) -> (u32, u32) {
+    pve.get(version::version()).await.map_or((u32::MAX, 0), |version| {
+        let (major, minor, _) = version.numbers();
+        (major, minor)
+    })
+}
+
+/// Says in words what opening a text console would only fail at.
+///
+/// # Errors
+/// What is in the way.
+pub fn refuse_in_words(
+    found: &Found,
+    current: &Current,
+    version: (u32, u32),
+) -> Result<(), Failure> {
+    let who = named(found);
+    if current.status.as_deref() == Some("stopped") {
+        return Err(Failure::new(format!(
+            "{who} does not run, so there is nothing on its console"
+        ))
+        .hint("start_vm starts it, if this server may; get_vm_status tells more"));
+    }
+    if version < (9, 0) {
+        return Err(Failure::new(format!(
+            "PVE {}.{} lets no API token into text consoles; that came with about 9.1",
+            version.0, version.1
+        ))
+        .hint("get_vm_screenshot works with every version, and shows a container's terminal too"));
+    }
+    // Only newer versions say whether there is one, and those always do.
+    if found.guest.kind == Kind::Qemu && current.serial != Some(true) {
+        return Err(Failure::new(format!("{who} has no serial port, so it has no text console"))
+            .hint(format!(
+                "get_vm_screenshot shows its display. An administrator can add a port with `qm set {} --serial0 socket`: it is there \
+                 after the VM was stopped and started, and its Linux writes to it with `console=ttyS0` on the kernel's command line",
+                found.guest.vmid
+            )));
+    }
+    Ok(())
+}
+
+/// Why a console did not open. The task behind it often says more than the connection.
+pub async fn not_opened(
+    pve: &Reader,
+    call: &Call,
+    found: &Found,
+    error: &ConsoleError,
+    version: (u32, u32),
+) -> Failure {
+    let asked = format!("open the console of {}", named(found));
+    if let (ConsoleProblem::NotOpened(error), None) = (&error.problem, &error.task) {
+        return refused(&asked, error);
+    }
+    let said = match &error.task {
+        Some(upid) => task_end(pve, call, found, upid).await,
+        None => None,
+    };
+    let why = match (&error.problem, said) {
+        (_, Some(said)) => format!("its task ended with: {said}"),
+        (problem, None) => sentence(&problem.to_string()),
+    };
+    let failure = Failure::new(format!("could not {asked}: {why}"));
+    match &error.problem {
+        ConsoleProblem::LoginFailed if version < (9, 2) => failure.hint(
+            "before about PVE 9.1 (its access control 9.0.5) an API token cannot log in to a text console; get_vm_screenshot works with every version",
+        ),
+        ConsoleProblem::NotOpened(Error::Unsent(_)) => {
+            failure.hint("nothing was opened; try again")
+        }
+        _ => failure.hint("get_vm_screenshot may work; get_vm_status tells how the guest is"),
+    }
+}
+
+/// What the task of a console ended with, if it ended badly.
+async fn task_end(pve: &Reader, call: &Call, found: &Found, upid: &Upid) -> Option<String> {
+    let filter =
+        task::Filter { vmid: Some(found.guest.vmid), limit: Some(10), ..task::Filter::default() };
+    let tasks = pve
+        .until(call.part(TASK_SECONDS))
+        .get(task::list(&found.guest.node, &filter))
+        .await
+        .ok()?;
+    let ours = tasks.iter().find(|task| task.upid.as_ref() == Some(upid))?;
+    ours.exit().filter(|exit| *exit != "OK").map(sentence)
+}

@@ -1,0 +1,133 @@
+//! What a console showed, as answers say it.
+
+use pve_client::{Kind, guest::Current};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    kind,
+    listen::{Heard, MOST_BYTES},
+};
+use crate::{
+    answer::{
+        Bytes,
+        clean::{label, sentence},
+    },
+    lookup::guest::Found,
+};
+
+/// What a console showed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Text {
+    /// `serial0` or `tty`.
+    pub console: String,
+    /// For how long somebody listened.
+    pub listened_seconds: f64,
+    /// How much came.
+    pub received: Bytes,
+    /// `login prompt`, `kernel panic`, …
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shows: Vec<&'static str>,
+    /// Where the cursor is, where that means something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// What came and is not on the screen any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
+    /// The screen as a person sees it.
+    pub screen: Vec<String>,
+}
+
+/// What of it is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The serial port that was asked for.
+    pub serial: Option<u8>,
+    /// Only lines with this text.
+    pub pattern: Option<&'a str>,
+    /// So many of the last lines.
+    pub lines: usize,
+    /// How to see more than that, behind a colon.
+    pub more: &'static str,
+}
+
+impl Text {
+    /// What was heard, and what has to be said about it.
+    pub fn of(
+        found: &Found,
+        current: &Current,
+        heard: &Heard,
+        wanted: Wanted<'_>,
+    ) -> (Self, Vec<String>) {
+        let drawn = heard.display.draw();
+        let shows = kind::of(&drawn);
+        let mut notes = Vec::new();
+        let port = drawn.earlier.iter().chain(&drawn.screen).find_map(|line| {
+            line.strip_prefix("starting serial terminal on interface ").map(label)
+        });
+        let asked = wanted.serial.map(|number| format!("serial{number}"));
+        let console = match found.guest.kind {
+            Kind::Lxc => "tty".to_owned(),
+            Kind::Qemu => port.or(asked).unwrap_or_else(|| "serial0".to_owned()),
+        };
+        if let Some(state) = current.qmpstatus.as_deref().filter(|state| *state != "running") {
+            notes.push(format!("the VM is {}: it writes nothing", label(state)));
+        }
+        if heard.ended {
+            notes.push("the console ended by itself".to_owned());
+        }
+        if let Some(problem) = &heard.broke {
+            notes.push(format!("the console broke off: {}", sentence(&problem.to_string())));
+        }
+        if heard.received() >= MOST_BYTES {
+            notes.push("more than 4 MiB came, so listening was ended".to_owned());
+        }
+        let (mut earlier, mut screen) = (drawn.earlier, drawn.screen);
+        // PVE's own words are not the guest's.
+        for lines in [&mut earlier, &mut screen] {
+            lines.retain(|line| !line.starts_with("starting serial terminal on interface serial"));
+        }
+        if let Some(pattern) = wanted.pattern {
+            let pattern = pattern.to_lowercase();
+            for lines in [&mut earlier, &mut screen] {
+                lines.retain(|line| line.to_lowercase().contains(&pattern));
+            }
+        }
+        let most = wanted.lines;
+        let surplus = (earlier.len() + screen.len()).saturating_sub(most);
+        if surplus > 0 {
+            let from_earlier = surplus.min(earlier.len());
+            earlier.drain(..from_earlier);
+            screen.drain(..(surplus - from_earlier).min(screen.len()));
+            let more = wanted.more;
+            notes.push(format!(
+                "the last {most} lines are shown; {surplus} before them are not{more}"
+            ));
+        }
+        let cursor = drawn
+            .cursor
+            .filter(|_| wanted.pattern.is_none() && surplus == 0 && !screen.is_empty())
+            .map(|(row, column)| format!("row {row}, column {column}"));
+        let text = Self {
+            console,
+            listened_seconds: heard.seconds,
+            received: Bytes(heard.received()),
+            shows,
+            cursor,
+            earlier,
+            screen,
+        };
+        (text, notes)
+    }
+}
+
+/// Whether nothing came but what PVE itself writes before the guest says anything.
+pub fn is_silent(kind: Kind, heard: &Heard) -> bool {
+    let greeting = match kind {
+        // `starting serial terminal on interface serial0`
+        Kind::Qemu => 47,
+        // It clears the screen.
+        Kind::Lxc => 6,
+    };
+    heard.received() <= greeting && heard.broke.is_none()
+}

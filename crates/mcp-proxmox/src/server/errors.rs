@@ -1,0 +1,50 @@
+//! What goes wrong, in the protocol's terms: a tool's failure is a result that the model reads, everything else an
+//! error with a code.
+
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ConstString, ContentBlock, PaginatedRequestParams},
+};
+use serde_json::json;
+
+use crate::{answer::clean::label, failure::Failure};
+
+pub(super) fn failed(failure: &Failure) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(failure.to_string())])
+}
+
+pub(super) fn no_tool(name: &str, near: Option<&'static str>) -> ErrorData {
+    let name = label(name);
+    let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+    ErrorData::invalid_params(format!("there is no tool `{name}`{near}"), None)
+}
+
+/// A method of which this configuration has nothing is not there, as the capabilities say.
+pub(super) fn there<M: ConstString>(is_there: bool) -> Result<(), ErrorData> {
+    if is_there { Ok(()) } else { Err(ErrorData::method_not_found::<M>()) }
+}
+
+/// Everything comes on one page, so that no cursor was ever given out.
+pub(super) fn first_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        None => Ok(()),
+        Some(_) => Err(ErrorData::invalid_params("this cursor is not from this server", None)),
+    }
+}
+
+pub(super) fn invalid(failure: &Failure) -> ErrorData {
+    ErrorData::invalid_params(failure.to_string(), None)
+}
+
+/// The library gives this error the code that the revision has for it.
+pub(super) fn no_resource(uri: &str, failure: Option<&Failure>) -> ErrorData {
+    let message = match failure {
+        Some(failure) => failure.to_string(),
+        None => format!("there is no resource `{}`", label(uri)),
+    };
+    ErrorData::resource_not_found(message, Some(json!({ "uri": label(uri) })))
+}
+
+pub(super) fn cancelled() -> ErrorData {
+    ErrorData::internal_error("the call was cancelled", None)
+}

@@ -1,0 +1,164 @@
+//! What stands in one line of input: a message, or something to complain about.
+//!
+//! **Invariants:** a line has a bound, whatever comes. What is no JSON is answered with `-32700`, and what
+//! is JSON but no message with `-32600`; the library would drop the first, and leave whoever sent it waiting.
+//! What nobody may answer (notifications, answers) is passed over.
+
+use rmcp::{RoleServer, service::RxJsonRpcMessage};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
+
+/// How long a line may be, in bytes. The longest call that makes sense has a hundredth of it.
+const LONGEST: usize = 4 << 20;
+
+/// Lines as they come, in parts. Reading can be given up at any time, and goes on where it was.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    begun: Vec<u8>,
+    is_too_long: bool,
+}
+
+/// A line that was read to its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Whole(Vec<u8>),
+    TooLong,
+}
+
+/// What a line is.
+#[derive(Debug)]
+pub(super) enum Found {
+    Message(Box<RxJsonRpcMessage<RoleServer>>),
+    /// Nothing that has to be answered.
+    Nothing,
+    /// This is to be answered.
+    Complaint(Value),
+}
+
+impl Reading {
+    /// The next line; `None` at the end of input. What has no end of line by then is no message.
+    pub(super) async fn next(&mut self, input: &mut (impl AsyncBufRead + Unpin)) -> Option<Line> {
+        loop {
+            let come = input.fill_buf().await.ok().filter(|come| !come.is_empty())?;
+            let mut parts = come.splitn(2, |byte| *byte == b'\n');
+            let part = parts.next().unwrap_or_default();
+            let is_end = parts.next().is_some();
+            if self.begun.len() + part.len() > LONGEST {
+                self.is_too_long = true;
+                self.begun = Vec::new();
+            }
+            if !self.is_too_long {
+                self.begun.extend_from_slice(part);
+            }
+            let n_read = part.len() + usize::from(is_end);
+            input.consume(n_read);
+            if is_end {
+                let whole = std::mem::take(&mut self.begun);
+                let is_too_long = std::mem::take(&mut self.is_too_long);
+                return Some(if is_too_long { Line::TooLong } else { Line::Whole(whole) });
+            }
+        }
+    }
+}
+
+impl Line {
+    /// What it is.
+    pub(super) fn read(&self) -> Found {
+        let Self::Whole(line) = self else {
+            let why = format!("Invalid Request: a message may have {} MiB at most", LONGEST >> 20);
+            return complaint(-32600, &why, Value::Null);
+        };
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Found::Nothing;
+        }
+        if let Ok(message) = serde_json::from_slice(line) {
+            return Found::Message(Box::new(message));
+        }
+        match serde_json::from_slice::<Value>(line) {
+            // Broken, or nested deeper than anything that makes sense.
+            Err(_) => complaint(-32700, "Parse error: this line is not JSON", Value::Null),
+            Ok(value) => no_message(&value),
+        }
+    }
+}
+
+/// What is said of JSON that is no message.
+fn no_message(value: &Value) -> Found {
+    let has = |name: &str| value.get(name).is_some();
+    let is_notification = value.get("method").is_some_and(Value::is_string) && !has("id");
+    let is_answer = !has("method") && (has("result") || has("error"));
+    if is_notification || is_answer {
+        return Found::Nothing;
+    }
+    let id = value.get("id").filter(|id| id.is_string() || id.is_i64());
+    let why = "Invalid Request: this is not a JSON-RPC 2.0 message";
+    complaint(-32600, why, id.cloned().unwrap_or_default())
+}
+
+fn complaint(code: i32, why: &str, id: Value) -> Found {
+    let error = json!({ "code": code, "message": why });
+    Found::Complaint(json!({ "jsonrpc": "2.0", "id": id, "error": error }))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tokio::io::BufReader;
+
+    use super::*;
+
+    async fn lines(text: &[u8], at_once: usize) -> Vec<Line> {
+        let mut input = BufReader::with_capacity(at_once, text);
+        let (mut reading, mut lines) = (Reading::default(), Vec::new());
+        while let Some(line) = reading.next(&mut input).await {
+            lines.push(line);
+        }
+        lines
+    }
+
+    fn read(text: &str) -> Found {
+        Line::Whole(text.as_bytes().to_vec()).read()
+    }
+
+    #[tokio::test]
+    async fn lines_are_read_in_whatever_parts_they_come() {
+        for at_once in [1, 2, 3, 100] {
+            let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
+            let expected = [whole("a"), whole(""), whole("bcd\r")];
+            assert_eq!(lines(b"a\n\nbcd\r\nno end", at_once).await, expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_without_bound_is_passed_over_and_the_next_is_read() {
+        let mut text = vec![b'x'; LONGEST + 1];
+        text.extend_from_slice(b"\nnext\n");
+        let lines = lines(&text, 8192).await;
+        assert_eq!(lines, [Line::TooLong, Line::Whole(b"next".to_vec())]);
+        let Found::Complaint(told) = lines[0].read() else { panic!() };
+        assert_eq!((&told["error"]["code"], &told["id"]), (&json!(-32600), &Value::Null));
+    }
+
+    #[test]
+    fn what_may_not_be_answered_is_passed_over() {
+        for text in [
+            "",
+            " \r",
+            r#"{"jsonrpc":"2.0","method":5}"#.replace('5', r#""x","params":7"#).as_str(),
+            r#"{"jsonrpc":"1.0","id":4,"result":{}}"#,
+            r#"{"id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+        ] {
+            assert!(!matches!(read(text), Found::Complaint(_)), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_a_message_or_told(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if let Found::Complaint(told) = Line::Whole(bytes).read() {
+                prop_assert!(told["error"]["code"] == -32700 || told["error"]["code"] == -32600);
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Bounds what waits for a client that does not read.
+//!
+//! The library takes up every request at once and keeps the answers until they are written. A client that sends
+//! and never reads would fill the memory; here **its further requests wait while too many of its answers do**. The
+//! end of its input is still seen, since some of what it sends is held meanwhile.
+
+use std::{
+    collections::VecDeque,
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use rmcp::{
+    RoleServer,
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use tokio::{
+    sync::Notify,
+    time::{Duration, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+/// How many messages may wait to be read by the client.
+const UNREAD: usize = 64;
+/// How many of the client's messages are held meanwhile.
+const HELD: usize = 1000;
+/// A client that sends more than that, and reads nothing for so long, is gone.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A transport whose client is not served faster than it reads.
+pub(super) struct Bounded<T> {
+    inner: T,
+    unread: Arc<Unread>,
+    held: VecDeque<RxJsonRpcMessage<RoleServer>>,
+    eof: CancellationToken,
+}
+
+/// Counts the messages that wait.
+#[derive(Debug, Default)]
+struct Unread {
+    count: AtomicUsize,
+    fewer: Notify,
+}
+
+/// One message that waits.
+struct Waiting(Arc<Unread>);
+
+impl<T> Bounded<T> {
+    /// `inner`, whose end of input is told by `eof`.
+    pub(super) fn new(inner: T, eof: CancellationToken) -> Self {
+        Self { inner, unread: Arc::default(), held: VecDeque::new(), eof }
+    }
+}
+
+impl Unread {
+    fn one_more(self: &Arc<Self>) -> Waiting {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Waiting(Arc::clone(self))
+    }
+
+    fn are_too_many(&self) -> bool {
+        self.count.load(Ordering::Relaxed) >= UNREAD
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::Relaxed);
+        self.0.fewer.notify_one();
+    }
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
+        let waiting = self.unread.one_more();
+        let send = self.inner.send(message);
+        async move {
+            let _waiting = waiting;
+            send.await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if !self.unread.are_too_many() {
+                return match self.held.pop_front() {
+                    Some(message) => Some(message),
+                    None => self.inner.receive().await,
+                };
+            }
+            tokio::select! {
+                message = self.inner.receive(), if self.held.len() < HELD => self.held.push_back(message?),
+                // A message that was read since the count was looked at has left its mark, and is not missed.
+                fewer = timeout(PATIENCE, self.unread.fewer.notified()) => {
+                    if fewer.is_err() && self.held.len() >= HELD {
+                        self.eof.cancel();
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), T::Error> {
+        self.inner.close().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{EmptyResult, JsonRpcMessage, NumberOrString, ServerResult};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+
+    use super::{super::stdio::Lines, *};
+
+    const REQUEST: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
+
+    /// Lets everything that can go on go on. There is no clock and no network in these tests.
+    async fn settle() {
+        for _ in 0..2000 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn answer() -> TxJsonRpcMessage<RoleServer> {
+        let result = ServerResult::EmptyResult(EmptyResult {});
+        JsonRpcMessage::response(result, NumberOrString::Number(1))
+    }
+
+    /// A transport with as many unread answers as may be, and the two ends of its client.
+    async fn full() -> (impl Transport<RoleServer>, DuplexStream, DuplexStream, CancellationToken) {
+        let (requests, input) = duplex(1 << 20);
+        let (answers, output) = duplex(16);
+        let (lines, eof) = Lines::new(input, output);
+        let mut bounded = Bounded::new(lines, eof.clone());
+        for _ in 0..=UNREAD {
+            tokio::spawn(bounded.send(answer()));
+        }
+        settle().await;
+        (bounded, requests, answers, eof)
+    }
+
+    #[tokio::test]
+    async fn requests_of_a_client_that_does_not_read_wait_until_it_reads() {
+        let (mut transport, mut requests, mut answers, eof) = full().await;
+        requests.write_all(REQUEST).await.unwrap();
+        {
+            let next = transport.receive();
+            tokio::pin!(next);
+            for _ in 0..100 {
+                settle().await;
+                let taken = futures_util::poll!(&mut next);
+                assert!(taken.is_pending(), "taken up although nothing is read");
+            }
+        }
+        tokio::spawn(async move {
+            let mut bytes = [0; 4096];
+            while answers.read(&mut bytes).await.is_ok_and(|n| n > 0) {}
+        });
+        assert!(transport.receive().await.is_some());
+        assert!(!eof.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn the_end_of_input_is_seen_though_nothing_is_read() {
+        let (mut transport, mut requests, _answers, eof) = full().await;
+        requests.write_all(&REQUEST.repeat(HELD / 2)).await.unwrap();
+        drop(requests);
+        assert!(transport.receive().await.is_none());
+        assert!(eof.is_cancelled());
+    }
+}

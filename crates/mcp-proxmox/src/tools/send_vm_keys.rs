@@ -1,0 +1,240 @@
+//! `send_vm_keys`: types into a guest's display, serial terminal or tty.
+//!
+//! It goes the way of every write: look, ask, alone, record, send once, say what is so. **What is typed
+//! goes out once**: where the connection breaks, it is said how far it came, and nothing is sent again.
+//! **Text may be a password**: it is neither recorded nor repeated, only its length is.
+
+mod look;
+mod typist;
+
+use pve_client::Operator;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tokio::time::Duration;
+
+use crate::{
+    answer::clean::label,
+    call::Call,
+    catalog::{Tool, Toolset},
+    console::{keys::Typing, text::Text},
+    failure::Failure,
+    lookup::guest::real_name,
+    person::{Consent, Question},
+    tier::HardChange,
+};
+use look::Scene;
+use typist::Typed;
+
+/// What is kept of a call's time for the answer, when another call acts on the guest.
+const KEPT: Duration = Duration::from_secs(20);
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct SendVmKeys;
+
+/// What is typed, and where.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Vmid or unique name.
+    vm: String,
+    /// Typed first; a line break is Enter.
+    #[schemars(length(max = 500))]
+    text: Option<String>,
+    /// Pressed after it: `enter`, `up`, `f2`, `ctrl-c`, `ctrl-alt-del`.
+    #[schemars(length(max = 50))]
+    keys: Option<Vec<String>>,
+    /// Left out: a VM's display, a container's tty.
+    console: Option<Console>,
+    /// Then listen to a terminal (default 2).
+    #[schemars(range(min = 1, max = 20))]
+    listen_seconds: Option<u64>,
+    /// Only check.
+    #[serde(default)]
+    dry_run: bool,
+    /// The user agreed.
+    #[serde(default)]
+    confirm: bool,
+}
+
+/// Where keys go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Console {
+    Display,
+    Tty,
+    Serial0,
+    Serial1,
+    Serial2,
+    Serial3,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    vmid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    node: String,
+    /// `sent`, `lost` (the connection broke), `unconfirmed`, `declined`, `dry_run`.
+    outcome: &'static str,
+    to: String,
+    /// What was to be typed: its length, and the names of keys.
+    typing: String,
+    /// `12 of 12`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys_sent: Option<String>,
+    #[serde(flatten)]
+    text: Option<Text>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Tool for SendVmKeys {
+    const NAME: &'static str = "send_vm_keys";
+    const TITLE: &'static str = "Type into a console";
+    const DESCRIPTION: &'static str = "Type text and keys into a VM's display, its serial terminal or a container's tty, as a person at its keyboard. \
+        A terminal's text comes back; of a display take get_vm_screenshot. The user has to agree.";
+    const TOOLSET: Toolset = Toolset::Console;
+    const IDEMPOTENT: bool = false;
+
+    type Effect = HardChange;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(pve: Operator, call: &Call, input: Input) -> Result<Output, Failure> {
+        let mut scene = look::at(pve.reader(), call, &input.vm, input.console).await?;
+        let typing = scene.typing(input.text.as_deref(), input.keys.as_deref())?;
+        let must_ask = call.policy.asks_before(true);
+        if input.dry_run {
+            return Ok(Output::dry_run(&scene, &typing, must_ask));
+        }
+        if must_ask && let Some(declined) = ask(call, &input, &scene, &typing).await? {
+            return Ok(declined);
+        }
+        let vmid = scene.found.guest.vmid;
+        let latest = call.deadline - KEPT;
+        let Some((_alone, has_waited)) = call.policy.alone_with(vmid.get(), latest).await else {
+            let what = format!(
+                "another call of this server acts on {vmid} and has not ended; nothing was typed"
+            );
+            return Err(
+                Failure::new(what).hint("see its state with get_vm_status, then call again")
+            );
+        };
+        if has_waited || must_ask {
+            // The guest may be another one by now.
+            scene = look::at(pve.reader(), call, &vmid.to_string(), input.console).await?;
+        }
+        let open = match call.policy.audit() {
+            Some(audit) => Some(audit.open(about(&pve, call, &input, &scene, &typing))?),
+            None => None,
+        };
+        call.progress.report(1.0, None, "typing");
+        let seconds = input.listen_seconds.unwrap_or(2);
+        let result = typist::carry_out(&pve, call, &scene, &typing, seconds).await;
+        let (outcome, details) = match &result {
+            Ok(typed) => (typed.outcome(), vec![("keys_sent", Some(typed.count()))]),
+            Err(failure) => ("failed", vec![("why", Some(failure.what().to_owned()))]),
+        };
+        let unwritten = open.and_then(|open| open.close(outcome, &details));
+        let mut output = Output::of(&scene, &typing, result?);
+        output.notes.extend(unwritten);
+        Ok(output)
+    }
+}
+
+/// Asks the person, where there is one. Hands back the answer of a person who did not agree.
+async fn ask(
+    call: &Call,
+    input: &Input,
+    scene: &Scene,
+    typing: &Typing,
+) -> Result<Option<Output>, Failure> {
+    let place = scene.place();
+    let subject = format!("type into {} of {}", scene.to, scene.found.guest);
+    // Whoever agrees has to know to what.
+    let shown = match input.text.as_deref().filter(|text| !text.is_empty()) {
+        Some(text) => format!(": `{}`", crate::answer::clean::sentence(text)),
+        None => String::new(),
+    };
+    let text = format!(
+        "Type {} into {place}{shown}? Whatever has the keyboard there acts on it.",
+        typing.in_words()
+    );
+    let what = format!("to type into {place}");
+    let question = Question { subject, text };
+    Ok(match call.person.consents(question, &what, input.confirm).await? {
+        Consent::Given => None,
+        Consent::Refused(why) => {
+            let mut declined = Output::new(scene, typing, "declined");
+            declined.notes.push(format!(
+                "{why}; nothing was typed. Do not ask again unless the user wants to"
+            ));
+            Some(declined)
+        }
+    })
+}
+
+/// What the audit log says of it: of the text its length.
+fn about(
+    pve: &Operator,
+    call: &Call,
+    input: &Input,
+    scene: &Scene,
+    typing: &Typing,
+) -> Map<String, Value> {
+    let who = pve.reader().token_id();
+    let (user, token) = who.rsplit_once('!').unwrap_or((who, ""));
+    let about = json!({
+        "user": user,
+        "token": token,
+        "client": call.client,
+        "tool": SendVmKeys::NAME,
+        "arguments": {
+            "vm": label(&input.vm),
+            "console": scene.to,
+            "text": format!("{} characters, which are not recorded", typing.n_characters),
+            "keys": typing.names,
+        },
+        "target": scene.found.guest.to_string(),
+        "node": label(scene.found.guest.node.as_str()),
+        "name": real_name(&scene.found.listed).map(label),
+    });
+    about.as_object().cloned().unwrap_or_default()
+}
+
+impl Output {
+    fn new(scene: &Scene, typing: &Typing, outcome: &'static str) -> Self {
+        let found = &scene.found;
+        Self {
+            vmid: found.guest.vmid.get(),
+            name: real_name(&found.listed).map(label),
+            node: label(found.guest.node.as_str()),
+            outcome,
+            to: scene.to.to_owned(),
+            typing: typing.in_words(),
+            keys_sent: None,
+            text: None,
+            notes: found.note.iter().cloned().collect(),
+        }
+    }
+
+    fn dry_run(scene: &Scene, typing: &Typing, must_ask: bool) -> Self {
+        let mut output = Self::new(scene, typing, "dry_run");
+        if must_ask {
+            output.notes.push("the user has to agree first".to_owned());
+        }
+        output.notes.push("checked only; nothing was typed".to_owned());
+        output
+    }
+
+    fn of(scene: &Scene, typing: &Typing, typed: Typed) -> Self {
+        let mut output = Self::new(scene, typing, typed.outcome());
+        output.keys_sent = Some(typed.count());
+        output.text = typed.text;
+        output.notes.extend(typed.notes);
+        output
+    }
+}

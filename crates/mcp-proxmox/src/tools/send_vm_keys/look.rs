@@ -1,0 +1,162 @@
+//! Reads what has to be known before anything is typed, and says what is in the way.
+
+use pve_client::{
+    Kind, Reader, access,
+    console::SerialPort,
+    guest::{self, Current},
+};
+
+use super::Console;
+use crate::{
+    answer::clean::label,
+    call::Call,
+    console::{
+        self,
+        keys::{Into, Typing},
+        named,
+    },
+    failure::Failure,
+    lookup::guest::{Found, find},
+    policy::Marks,
+};
+
+/// How long what is not the guest's own state may take, in seconds.
+const PART_SECONDS: u64 = 8;
+
+/// A guest, and the console of it that is meant.
+pub(super) struct Scene {
+    pub(super) found: Found,
+    pub(super) current: Current,
+    pub(super) version: (u32, u32),
+    /// `display`, `tty`, `serial0`.
+    pub(super) to: &'static str,
+    pub(super) into: Into,
+    pub(super) serial: Option<u8>,
+}
+
+pub(super) async fn at(
+    pve: &Reader,
+    call: &Call,
+    vm: &str,
+    console: Option<Console>,
+) -> Result<Scene, Failure> {
+    let found = find(pve, vm).await?;
+    let part = pve.until(call.part(PART_SECONDS));
+    let (current, permissions, version) = tokio::join!(
+        pve.get(guest::current(&found.guest)),
+        part.get(access::permissions_on(found.guest.vmid)),
+        console::version_of(&part),
+    );
+    let current = current.map_err(|error| {
+        let asked = format!("read the state of {} before typing into it", found.guest.vmid);
+        Failure::from_pve(&asked, &error)
+    })?;
+    may_touch(call, &found, &current)?;
+    let (to, into, serial) = place(&found, console)?;
+    is_awake(&found, &current)?;
+    // A pool can give what the path of the guest does not name in older versions.
+    let lacks_right = found.listed.pool.is_none()
+        && permissions.is_ok_and(|held| !held.values().any(|held| held.contains_key("VM.Console")));
+    if lacks_right {
+        let vmid = found.guest.vmid;
+        return Err(Failure::new(format!(
+            "the API token lacks the privilege VM.Console on /vms/{vmid}; nothing was typed"
+        ))
+        .hint(format!(
+            "its owner can make a role with it (`pveum role add ConsoleUser --privs VM.Console`) and give it to the token on /vms/{vmid}; with privilege separation the user needs it too"
+        )));
+    }
+    if into == Into::Terminal {
+        console::refuse_in_words(&found, &current, version)?;
+    }
+    Ok(Scene { found, current, version, to, into, serial })
+}
+
+fn may_touch(call: &Call, found: &Found, current: &Current) -> Result<(), Failure> {
+    let listed = &found.listed;
+    // The list may be older than the guest's own word: what either says counts.
+    let both = [listed.tags.as_deref(), current.tags.as_deref()];
+    let tags = both.into_iter().flatten().collect::<Vec<_>>().join(";");
+    let vmid = found.guest.vmid.get();
+    call.policy.may_touch(Marks { vmid, tags: Some(&tags), pool: listed.pool.as_deref() })
+}
+
+type Place = (&'static str, Into, Option<u8>);
+
+/// Which console is meant.
+fn place(found: &Found, console: Option<Console>) -> Result<Place, Failure> {
+    let of_kind = match found.guest.kind {
+        Kind::Qemu => Console::Display,
+        Kind::Lxc => Console::Tty,
+    };
+    let serial = |name, number| Ok((name, Into::Terminal, Some(number)));
+    match (found.guest.kind, console.unwrap_or(of_kind)) {
+        (_, Console::Display) => Ok(("display", Into::Keyboard, None)),
+        (Kind::Lxc, Console::Tty) => Ok(("tty", Into::Terminal, None)),
+        (Kind::Qemu, Console::Serial0) => serial("serial0", 0),
+        (Kind::Qemu, Console::Serial1) => serial("serial1", 1),
+        (Kind::Qemu, Console::Serial2) => serial("serial2", 2),
+        (Kind::Qemu, Console::Serial3) => serial("serial3", 3),
+        (Kind::Qemu, Console::Tty) => Err(Failure::new(format!(
+            "{} is a VM, which has no tty for PVE; nothing was typed",
+            named(found)
+        ))
+        .hint("its consoles are `display` and, where it has one, `serial0`")),
+        (Kind::Lxc, _) => Err(Failure::new(format!(
+            "{} is a container, which has no serial ports; nothing was typed",
+            named(found)
+        ))
+        .hint("its console is `tty`")),
+    }
+}
+
+/// Keys for a guest that does not take them now would be taken later, by whatever is there then.
+fn is_awake(found: &Found, current: &Current) -> Result<(), Failure> {
+    let who = named(found);
+    let state = match (current.status.as_deref(), current.qmpstatus.as_deref()) {
+        (Some("stopped"), _) => "is stopped".to_owned(),
+        (_, Some(state)) if state != "running" => format!("is {}", label(state)),
+        _ => return Ok(()),
+    };
+    Err(Failure::new(format!("{who} {state}, so nothing on it takes keys; nothing was typed"))
+        .hint("start_vm or resume_vm first; get_vm_status tells more"))
+}
+
+impl Scene {
+    /// What is to be typed, as this console takes it.
+    pub(super) fn typing(
+        &self,
+        text: Option<&str>,
+        keys: Option<&[String]>,
+    ) -> Result<Typing, Failure> {
+        let typing = Typing::read(text.unwrap_or_default(), keys.unwrap_or_default(), self.into);
+        let typing = typing.map_err(|misfits| {
+            let failure = Failure::new(format!("nothing was typed:\n- {}", misfits.join("\n- ")));
+            match self.into {
+                Into::Terminal => failure.hint(
+                    "only a display has a whole keyboard; reboot_vm restarts a guest cleanly",
+                ),
+                Into::Keyboard => failure.hint("a serial terminal or tty takes any text"),
+            }
+        })?;
+        if typing.strokes.is_empty() {
+            return Err(
+                Failure::new("there is nothing to type").hint("give `text`, `keys` or both")
+            );
+        }
+        Ok(typing)
+    }
+
+    /// `the display of VM web01 (104)`.
+    pub(super) fn place(&self) -> String {
+        let kind = match self.found.guest.kind {
+            Kind::Qemu => "VM",
+            Kind::Lxc => "container",
+        };
+        format!("the {} of {kind} {}", self.to, named(&self.found))
+    }
+
+    pub(super) fn port(&self) -> Option<SerialPort> {
+        self.serial.and_then(SerialPort::new)
+    }
+}

@@ -1,0 +1,234 @@
+//! Consoles on the wire: whatever comes is drawn or told, within bounds; every way to trust a server
+//! leads to them; a ticket is good once.
+
+use std::time::{Duration, Instant};
+
+use mcp_proxmox::tier::{Access, Level};
+use pve_client::{
+    CaBundle, GuestRef, Kind, Reader, Tls, Trust, VmId,
+    console::{ConsoleProblem, Size},
+};
+use pve_sim::{
+    Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Options, Rule, Sim, Terminal, TerminalFault,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    get_vm_console::until_nothing_is_open,
+    support::{answer, call_on, demo, failure, notes, server, settings, structured},
+};
+
+const TOOL: &str = "get_vm_console";
+const SIZE: Size = Size { columns: 100, rows: 30 };
+
+fn mail() -> GuestRef {
+    let vmid = VmId::try_from(110u32).unwrap();
+    GuestRef { node: "pve2".parse().unwrap(), kind: Kind::Qemu, vmid }
+}
+
+fn reader(sim: &Sim) -> Reader {
+    Reader::new(settings(sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET))
+}
+
+/// What the tool shows of a container's terminal that says this, a frame a piece. On a VM's, PVE's own
+/// greeting has the first row.
+async fn shown(pieces: &[&[u8]]) -> Value {
+    let sim = demo().await;
+    sim.change(|cluster| {
+        let says = pieces.iter().map(|piece| piece.to_vec().into()).collect();
+        cluster.guest_mut(200).unwrap().terminal = Terminal { says, ..Terminal::default() };
+    });
+    let answer = answer(&sim, TOOL, json!({ "vm": 200, "listen_seconds": 1 })).await;
+    until_nothing_is_open(&sim).await;
+    answer
+}
+
+#[tokio::test]
+async fn sequences_that_terminals_are_tested_with_are_drawn_as_a_person_sees_them() {
+    let mut differing = Vec::new();
+    for (what, sent, screen) in [
+        ("movement", "a\x1b[3;4Hb\x1b[1Ac\x1b[2Dd\x1b[Ge", vec!["a", "e  dc", "   b"]),
+        ("erasing", "12345\r\nabcde\x1b[3D\x1b[K\r\n\x1b[1;2H\x1b[1K", vec!["  345", "ab"]),
+        (
+            "a scrolling region",
+            "1\r\n2\r\n3\r\n4\x1b[2;3r\x1b[3;1H\n5\x1b[r",
+            vec!["1", "3", "5", "4"],
+        ),
+        ("inserting and deleting", "abcd\x1b[1;2H\x1b[2@x\x1b[1;6H\x1b[1P", vec!["ax bc"]),
+        ("lines in and out", "1\r\n2\r\n3\x1b[2;1H\x1b[L\x1b[3;1H\x1b[M", vec!["1", "", "3"]),
+        ("tabs", "\ta\tb\x1b[1;1H\x1b[3gc", vec!["c       a       b"]),
+        ("a drawn box", "\x1b(0lqk\r\n\x1b(Bx", vec!["\u{250c}\u{2500}\u{2510}", "x"]),
+        ("saving the cursor", "\x1b7ab\x1b8c", vec!["cb"]),
+        ("reverse index", "\x1b[2;1Hb\x1b[1;1H\x1bMa", vec!["a", "", "b"]),
+        ("wide letters", "\u{65e5}\u{672c}x", vec!["\u{65e5}\u{672c}x"]),
+        (
+            "colours and titles",
+            "\x1b]0;title\x07\x1b[38;2;1;2;3;48;5;9;1;4mx\x1b[m\x1bP1$r\x1b\\y",
+            vec!["xy"],
+        ),
+        ("repeating", "ab\x1b[3b", vec!["abbbb"]),
+        ("wrapping", "\x1b[1;99Habc", vec![&format!("{}ab", " ".repeat(98)), "c"]),
+    ] {
+        let answer = shown(&[sent.as_bytes()]).await;
+        if answer["screen"] != json!(screen) {
+            differing.push(format!("{what}: {} instead of {screen:?}", answer["screen"]));
+        }
+    }
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+#[tokio::test]
+async fn characters_that_are_cut_at_the_border_of_a_frame_are_whole() {
+    let text = "caf\u{e9} \u{20ac} \u{1f5a5} \u{65e5}";
+    let bytes = text.as_bytes();
+    let single: Vec<&[u8]> = bytes.chunks(1).collect();
+    assert_eq!(shown(&single).await["screen"], json!([text]));
+    let threes: Vec<&[u8]> = bytes.chunks(3).collect();
+    assert_eq!(shown(&threes).await["screen"], json!([text]));
+    // A sequence that is cut is no text.
+    assert_eq!(shown(&[b"a\x1b", b"[3", b"1mb"]).await["screen"], json!(["ab"]));
+    let broken = shown(&[b"ok \xff\xc3", b"( \xe2\x82"]).await;
+    assert_eq!(broken["screen"], json!(["ok \u{fffd}\u{fffd}("]));
+}
+
+#[tokio::test]
+async fn a_megabyte_in_a_second_is_bounded_and_its_end_is_shown() {
+    let sim = demo().await;
+    let line = format!("{}\r\n", "\x1b[32m0123456789\x1b[m".repeat(6));
+    let all: String = (0..).map(|n| format!("{n} {line}")).take(11_000).collect();
+    assert!(all.len() > 1 << 20);
+    sim.change(|cluster| {
+        // In frames of one kilobyte, as a chatty program writes them.
+        let says = all.as_bytes().chunks(1024).map(|piece| piece.to_vec().into()).collect();
+        cluster.guest_mut(110).unwrap().terminal = Terminal { says, ..Terminal::default() };
+    });
+    let began = Instant::now();
+    let arguments = json!({ "vm": 110, "listen_seconds": 20, "until_pattern": "10999 0123456789" });
+    let flood = answer(&sim, TOOL, arguments).await;
+    assert!(began.elapsed() < Duration::from_secs(26), "{:?}", began.elapsed());
+    assert_eq!(flood["pattern_came"], true, "{}", flood["received"]);
+    let n_lines =
+        flood["earlier"].as_array().map_or(0, Vec::len) + flood["screen"].as_array().unwrap().len();
+    assert_eq!(n_lines, 60);
+    assert!(notes(&flood).contains("the last 60 lines are shown"), "{flood}");
+    until_nothing_is_open(&sim).await;
+}
+
+#[tokio::test]
+async fn a_console_that_says_nothing_is_given_up_and_let_go() {
+    let sim = demo().await;
+    sim.change(|cluster| {
+        let fault = Some(TerminalFault::Mute);
+        cluster.guest_mut(110).unwrap().terminal = Terminal { fault, ..Terminal::default() };
+    });
+    let reader = reader(&sim);
+    let soon = tokio::time::Instant::now() + Duration::from_millis(700);
+    let opened = reader.until(soon).watch_terminal(&mail(), None, SIZE).await;
+    let problem = opened.unwrap_err().problem;
+    assert!(matches!(problem, ConsoleProblem::TimedOut(_)), "{problem}");
+    until_nothing_is_open(&sim).await;
+    let told = failure(&sim, TOOL, json!({ "vm": 110 })).await;
+    assert!(told.contains("did not answer within 12 s"), "{told}");
+    until_nothing_is_open(&sim).await;
+}
+
+#[tokio::test]
+async fn every_way_to_trust_a_server_leads_to_its_consoles() {
+    let sim = demo().await;
+    let authority = CaBundle::from_pem(sim.ca_pem().as_bytes()).unwrap();
+    for trust in [Trust::Ca(authority), Trust::Anything] {
+        let mut settings = settings(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        settings.tls = Tls { trust, server_name: None };
+        let server = || server(Access::new(Level::Read, Reader::new(settings.clone())));
+        let arguments = json!({ "vm": "homeassistant", "listen_seconds": 1 });
+        let answer = structured(&call_on(server(), TOOL, arguments).await);
+        assert_eq!(answer["shows"][0], "login prompt");
+        let seen = call_on(server(), "get_vm_screenshot", json!({ "vm": 130 })).await;
+        assert!(crate::get_vm_screenshot::seen(&seen).lit() > 500);
+    }
+    let strange = settings(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+    let pin = Trust::Pinned(vec!["ab".repeat(32).parse().unwrap()]);
+    let reader =
+        Reader::new(pve_client::Settings { tls: Tls { trust: pin, server_name: None }, ..strange });
+    let problem = reader.watch_terminal(&mail(), None, SIZE).await.unwrap_err().problem;
+    assert!(matches!(problem, ConsoleProblem::NotOpened(_)), "{problem}");
+}
+
+#[tokio::test]
+async fn a_ticket_is_used_once_and_a_lost_opening_is_not_tried_again() {
+    let sim = demo().await;
+    let terminal = reader(&sim).watch_terminal(&mail(), None, SIZE).await.unwrap();
+    let upgrade = |sim: &Sim| {
+        let seen = sim.requests().into_iter().filter(|seen| seen.path.contains("/vncwebsocket"));
+        seen.map(|seen| seen.path).collect::<Vec<_>>()
+    };
+    let used = upgrade(&sim);
+    assert_eq!(used.len(), 1);
+    terminal.close().await;
+    until_nothing_is_open(&sim).await;
+    // The ticket that PVE gives is a used one.
+    let query = used[0].split_once('?').unwrap().1;
+    let port = query.split('&').find_map(|pair| pair.strip_prefix("port=")).unwrap();
+    let ticket = query.split('&').find_map(|pair| pair.strip_prefix("vncticket=")).unwrap();
+    let ticket = percent(ticket);
+    let again = json!({ "port": port, "ticket": ticket, "user": DEMO_TOKEN_ID, "upid": "UPID:pve2:00000001:00000001:6B0D1770:vncproxy:110:root@pam!demo:" });
+    sim.answer(Rule::post("/nodes/pve2/qemu/110/termproxy").data(&again));
+    let refused = reader(&sim).watch_terminal(&mail(), None, SIZE).await.unwrap_err();
+    assert!(refused.to_string().contains("invalid PVEVNC ticket"), "{refused}");
+    assert!(!refused.to_string().contains(&ticket) && !format!("{refused:?}").contains(&ticket));
+    assert_eq!(upgrade(&sim).len(), 2);
+    sim.forget_rules();
+    sim.forget_requests();
+    sim.answer(Rule::post("/nodes/pve2/qemu/110/termproxy").lost());
+    let lost = reader(&sim).watch_terminal(&mail(), None, SIZE).await;
+    assert!(lost.is_err());
+    assert_eq!(sim.requests().len(), 1, "a POST is sent once");
+}
+
+/// What a query's value was before it was encoded.
+fn percent(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let digits: Option<String> =
+            (byte == b'%').then(|| rest.by_ref().take(2).map(char::from).collect());
+        bytes.push(digits.map_or(byte, |digits| u8::from_str_radix(&digits, 16).unwrap()));
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+#[tokio::test]
+async fn a_console_to_which_nobody_connects_ends_by_itself() {
+    let options = Options { ticket_life: Duration::ZERO, ..Options::default() };
+    let sim = Sim::start_with(Cluster::demo(), options).await.unwrap();
+    let refused = reader(&sim).watch_terminal(&mail(), None, SIZE).await.unwrap_err();
+    assert!(refused.task.is_some());
+    let told = failure(&sim, TOOL, json!({ "vm": "mail" })).await;
+    assert!(told.contains("its task ended with: connection timed out"), "{told}");
+    let statuses = sim.change(|cluster| {
+        let consoles = cluster.tasks.iter().filter(|task| task.kind == "vncproxy");
+        consoles.map(|task| (task.endtime.is_some(), task.status.clone())).collect::<Vec<_>>()
+    });
+    assert_eq!(
+        statuses,
+        [(true, "connection timed out".to_owned()), (true, "connection timed out".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn the_serial_port_that_is_asked_for_is_the_one_that_is_shown() {
+    let sim = demo().await;
+    let second =
+        answer(&sim, TOOL, json!({ "vm": "mail", "serial": 1, "listen_seconds": 1 })).await;
+    assert_eq!(second["console"], "serial1");
+    let posts: Vec<String> = sim
+        .requests()
+        .into_iter()
+        .filter(|seen| seen.method == "POST")
+        .map(|seen| seen.body)
+        .collect();
+    assert_eq!(posts, ["serial=serial1"]);
+    let container =
+        answer(&sim, TOOL, json!({ "vm": "pihole", "serial": 1, "listen_seconds": 1 })).await;
+    assert!(notes(&container).contains("`serial` was ignored"), "{container}");
+}

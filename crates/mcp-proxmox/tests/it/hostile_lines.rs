@@ -1,0 +1,148 @@
+//! Lines that no client should send, and clients that go in a way that none should: the server answers,
+//! goes on, and leaves nothing behind.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::Stdio,
+};
+
+use serde_json::{Value, json};
+
+use crate::process::{Program, program, wait};
+
+/// A server that has shaken hands.
+fn started() -> Program {
+    let mut program = Program::demo();
+    program.initialize("2025-11-25");
+    program
+}
+
+/// The server still works.
+fn goes_on(program: &mut Program) {
+    let answer = program.call("list_nodes", json!({}));
+    assert!(answer["result"]["structuredContent"].is_object(), "{answer}");
+}
+
+fn complaint(program: &mut Program, line: &str) -> (Value, Value) {
+    program.send_raw(line);
+    let told = program.receive();
+    assert!(told.as_object().unwrap().contains_key("id"), "{told}");
+    (told["error"]["code"].clone(), told["id"].clone())
+}
+
+#[test]
+fn a_line_that_is_no_json_is_answered_and_the_server_goes_on() {
+    let mut program = started();
+    for line in
+        ["this is not JSON", "{", r#"{"jsonrpc":"2.0","id":1,"method":"ping""#, "\u{0}", "'", "{]}"]
+    {
+        assert_eq!(complaint(&mut program, line), (json!(-32700), Value::Null), "{line:?}");
+        goes_on(&mut program);
+    }
+    assert!(program.end().lines.is_empty());
+}
+
+#[test]
+fn json_that_is_no_request_is_answered_and_the_server_goes_on() {
+    let mut program = started();
+    for (line, id) in [
+        ("[]", Value::Null),
+        ("7", Value::Null),
+        ("null", Value::Null),
+        (r#""ping""#, Value::Null),
+        ("{}", Value::Null),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":41}"#, json!(41)),
+        (r#"{"jsonrpc":"2.0","id":42,"method":7}"#, json!(42)),
+        (r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, json!("a")),
+        (r#"{"id":43,"method":"ping"}"#, json!(43)),
+    ] {
+        assert_eq!(complaint(&mut program, line), (json!(-32600), id), "{line}");
+    }
+    goes_on(&mut program);
+    assert!(program.end().lines.is_empty());
+}
+
+#[test]
+fn they_are_answered_before_the_first_request_too() {
+    let mut program = Program::demo();
+    assert_eq!(complaint(&mut program, "hello").0, -32700);
+    assert_eq!(complaint(&mut program, "[]").0, -32600);
+    assert_eq!(program.initialize("2025-06-18")["protocolVersion"], "2025-06-18");
+    goes_on(&mut program);
+}
+
+#[test]
+fn what_may_not_be_answered_is_not() {
+    let mut program = started();
+    for line in [
+        "",
+        "   ",
+        r#"{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+    ] {
+        program.send_raw(line);
+    }
+    goes_on(&mut program);
+}
+
+#[test]
+fn deep_json_is_refused_and_takes_nothing_down() {
+    let mut program = started();
+    for depth in [200, 100_000] {
+        for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+            let deep = format!("{}1{}", open.repeat(depth), close.repeat(depth));
+            assert_eq!(complaint(&mut program, &deep).0, -32700);
+            let id = 7_000;
+            let request = format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"list_vms","arguments":{{"name":{deep}}}}}}}"#
+            );
+            assert_eq!(complaint(&mut program, &request).0, -32700);
+        }
+        // Without an end.
+        assert_eq!(complaint(&mut program, &"[".repeat(depth)).0, -32700);
+    }
+    goes_on(&mut program);
+}
+
+#[test]
+fn a_line_of_sixteen_megabytes_is_refused_and_takes_nothing_down() {
+    let mut program = started();
+    let long = "a".repeat(16 << 20);
+    assert_eq!(complaint(&mut program, &long), (json!(-32600), Value::Null));
+    let request = json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": { "name": "list_vms", "arguments": { "name": long } } });
+    assert_eq!(complaint(&mut program, &request.to_string()), (json!(-32600), Value::Null));
+    // What just fits is read, and its argument refused in a few words.
+    let name = "a".repeat(3 << 20);
+    let answer = program.call("get_vm_status", json!({ "vm": name }));
+    assert_eq!(answer["result"]["isError"], true);
+    assert!(answer.to_string().len() < 2000);
+    goes_on(&mut program);
+}
+
+#[test]
+fn a_client_that_closes_our_output_leaves_no_server_running() {
+    let mut child = program()
+        .arg("--demo")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } } });
+    writeln!(input, "{hello}").unwrap();
+    output.read_line(&mut String::new()).unwrap();
+    drop(output);
+    // Its input stays open: only that nobody reads tells it to go.
+    writeln!(input, "{}", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
+        .unwrap();
+    writeln!(input, "{}", json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" })).unwrap();
+    assert!(wait(&mut child).success());
+    drop(input);
+}

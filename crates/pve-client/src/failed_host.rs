@@ -1,0 +1,51 @@
+//! What became of the other hosts, where one of several answered or none.
+
+use std::fmt;
+
+use crate::{LostWhy, UnsentKind};
+
+/// A host that could not be asked, or did not answer to the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedHost {
+    /// `pve.lan:8006`.
+    pub host: String,
+    /// What went wrong there.
+    pub why: FailedWhy,
+}
+
+/// What went wrong at a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FailedWhy {
+    /// Nothing was sent to it.
+    Unsent(UnsentKind),
+    /// Something was sent to it that only reads.
+    Lost(LostWhy),
+}
+
+impl From<UnsentKind> for FailedWhy {
+    fn from(kind: UnsentKind) -> Self {
+        Self::Unsent(kind)
+    }
+}
+
+impl From<LostWhy> for FailedWhy {
+    fn from(why: LostWhy) -> Self {
+        Self::Lost(why)
+    }
+}
+
+impl fmt::Display for FailedHost {
+    /// In a few words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
+            FailedWhy::Unsent(kind) => write!(f, "`{}`: {}", self.host, kind.brief()),
+            FailedWhy::Lost(why) => write!(f, "`{}`: {why}", self.host),
+        }
+    }
+}
+
+/// Several of them in one line.
+pub(crate) fn listed<'a>(hosts: impl IntoIterator<Item = &'a FailedHost>) -> String {
+    hosts.into_iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -80,11 +80,11 @@ pub struct GetClusterHealth;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Storages, root disks. Default 85.
-    full_percent: Option<u8>,
+    full_percent: Option<u32>,
     /// Default 90.
-    memory_percent: Option<u8>,
+    memory_percent: Option<u32>,
     /// Default 7.
-    backup_days: Option<u16>,
+    backup_days: Option<u32>,
 }
 
 /// What is wrong, the worst first.

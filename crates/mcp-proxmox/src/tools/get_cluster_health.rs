@@ -122,7 +122,8 @@ impl Tool for GetClusterHealth {
             memory: input.memory_percent.map_or(90.0, f64::from),
             backup_days: i64::from(input.backup_days.unwrap_or(7)),
         };
-        let facts = Facts::gather(&pve, call, limits).await?;
+        // On the heap: it holds the questions to all nodes at once.
+        let facts = Box::pin(Facts::gather(&pve, call, limits)).await?;
         let mut report = Report::default();
         for check in CHECKS {
             check(&facts, &mut report);

@@ -215,8 +215,8 @@ async fn limits_are_arguments() {
     assert!(finding(&strict, "1 guest has no backup younger than 2 days: 100 g100").is_object());
     let lax = json!({ "full_percent": 100, "memory_percent": 100, "backup_days": 30 });
     assert!(findings(&answer(&sim, TOOL, lax).await).is_empty());
-    let told = crate::support::failure(&sim, TOOL, json!({ "full_percent": 101 })).await;
-    assert!(told.contains("from 1 to 100"), "{told}");
+    let told = crate::support::failure(&sim, TOOL, json!({ "full_percent": -1 })).await;
+    assert!(told.contains("`full_percent` must be a whole number"), "{told}");
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ pub enum UnsentKind {
     #[error("it cannot be reached from this machine: there is no route to it")]
     Unreachable,
     /// Nobody answered.
-    #[error("no connection within {} s; it may be off, or a firewall drops the packets", seconds(*.0))]
+    #[error("no connection within {} s; it may be off, a firewall may drop the packets, or what listens there hangs", seconds(*.0))]
     ConnectTimedOut(Duration),
     /// The connection broke before the request was on its way.
     #[error("the connection was closed at once")]

@@ -11,6 +11,7 @@ const HELP: &str = "\
 pve-sim: a simulated cluster of Proxmox VE over HTTPS
 
   pve-sim [--port PORT] [--address ADDRESS] [--ca FILE]             three nodes with some life in them
+  pve-sim --incident …                                              the same on a bad day
   pve-sim --nodes N --guests N [--seed S] …                         a cluster of any size
 
   --port PORT        the port to listen on (8006; 0 takes a free one)
@@ -27,6 +28,7 @@ struct Arguments {
     nodes: Option<usize>,
     guests: Option<usize>,
     seed: u64,
+    is_incident: bool,
     ca: PathBuf,
 }
 
@@ -50,6 +52,7 @@ fn read(arguments: &[String]) -> Result<Arguments, String> {
         nodes: None,
         guests: None,
         seed: 1,
+        is_incident: false,
         ca: std::env::temp_dir().join("pve-sim-ca.pem"),
     };
     let mut rest = arguments.iter();
@@ -62,6 +65,7 @@ fn read(arguments: &[String]) -> Result<Arguments, String> {
             "--guests" => found.guests = Some(number(name, value()?)?),
             "--seed" => found.seed = number(name, value()?)?,
             "--ca" => found.ca = value()?.into(),
+            "--incident" => found.is_incident = true,
             "--plain-http" => found.options.plain_http = true,
             "--quick" => {
                 found.options.delay_401 = false;
@@ -79,12 +83,13 @@ fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn serve(arguments: Arguments) -> io::Result<()> {
-    let Arguments { options, nodes, guests, seed, ca } = arguments;
+    let Arguments { options, nodes, guests, seed, is_incident, ca } = arguments;
     let is_demo = nodes.is_none() && guests.is_none();
     let scheme = if options.plain_http { "http" } else { "https" };
     let (cluster, tokens) = if is_demo {
         let tokens = [(DEMO_TOKEN_ID, DEMO_TOKEN_SECRET), (DEMO_AUDITOR_ID, DEMO_TOKEN_SECRET)];
-        (Cluster::demo(), tokens.to_vec())
+        let cluster = if is_incident { Cluster::incident() } else { Cluster::demo() };
+        (cluster, tokens.to_vec())
     } else {
         let cluster = Cluster::generated(nodes.unwrap_or(3), guests.unwrap_or(30), seed);
         (cluster, vec![(GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET)])
@@ -126,6 +131,7 @@ mod tests {
 
     #[test]
     fn flags_are_read() {
+        assert!(parse("--incident").unwrap().is_incident);
         let found = parse("--nodes 4 --guests 100 --seed 9 --port 0 --quick").unwrap();
         assert_eq!(
             (found.nodes, found.guests, found.seed, found.options.port),

@@ -1,6 +1,6 @@
 //! `mcp-proxmox check`: looks at the way to PVE step by step and says what is wrong where.
 
-use std::{collections::BTreeSet, io, process::ExitCode};
+use std::{collections::BTreeSet, io, process::ExitCode, time::SystemTime};
 
 use futures_util::future::join_all;
 use pve_client::{
@@ -9,10 +9,14 @@ use pve_client::{
     cluster::{self, ClusterStatus},
     version::{self, Version},
 };
+use tokio::{
+    net::TcpStream,
+    time::{Duration, timeout},
+};
 
 use super::{World, print};
 use crate::{
-    answer::clean::label,
+    answer::{clean::label, measure},
     failure::Failure,
     rights::{
         Rights,
@@ -25,17 +29,29 @@ pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
     let reader = reader.reader();
     print(&format!("settings    {}", world.summary()))?;
     hosts(world).await?;
-    let found = match reader.get(version::version()).await {
-        Ok(version) => version,
+    let found = match reader.fetch(version::version()).await {
+        Ok(answer) => answer,
         Err(error) => {
-            for (step, ok) in steps(&error) {
+            let is_mute = accepts_and_says_nothing(world, &error).await;
+            for (step, ok) in steps(&error, is_mute) {
                 print(&format!("{step:<11} {ok}"))?;
             }
-            print(&format!("\n{}", Failure::from_pve("ask PVE for its version", &error)))?;
+            let complaint = if is_mute {
+                MUTE.to_owned()
+            } else {
+                Failure::from_pve("ask PVE for its version", &error).to_string()
+            };
+            // Whoever reads this has just done so.
+            let complaint = complaint.replace(" `mcp-proxmox check` shows it step by step", "");
+            print(&format!("\n{complaint}"))?;
             return Ok(ExitCode::FAILURE);
         }
     };
-    print("address     ok\nTLS         ok\ntoken       ok")?;
+    print("address     ok\nTLS         ok\nAPI         ok\ntoken       ok")?;
+    if let Some(skew) = found.date.and_then(|date| skew(date, SystemTime::now())) {
+        print(&format!("clock       {skew}"))?;
+    }
+    let found = found.data;
     if let Some(complaint) = another_product(&found) {
         print(&format!("version     FAILED\n\n{complaint}"))?;
         return Ok(ExitCode::FAILURE);
@@ -146,11 +162,43 @@ fn privileges(permissions: Permissions, world: &World) -> io::Result<ExitCode> {
     Ok(if is_blind { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// What is said where a connection is accepted and then nothing comes.
+const MUTE: &str = "the host accepts connections, but nothing there answers the TLS handshake\n\n\
+    hint: only the user can mend this: is it pveproxy that listens on this port, and does it hang? \
+    `systemctl restart pveproxy` on the node does no harm to guests";
+
+/// Whether the address is right all the same, where no connection came about in time.
+async fn accepts_and_says_nothing(world: &World, error: &Error) -> bool {
+    let Error::Unsent(unsent) = error else { return false };
+    let [host] = world.config.pve.hosts.as_slice() else { return false };
+    let connecting = TcpStream::connect((host.name.as_str(), host.port));
+    matches!(unsent.kind, UnsentKind::ConnectTimedOut(_))
+        && matches!(timeout(PROBE, connecting).await, Ok(Ok(_)))
+}
+
+/// How long that may take.
+const PROBE: Duration = Duration::from_secs(3);
+
+/// What is to be said of two clocks, where it matters to those who ask for the last two hours.
+fn skew(theirs: SystemTime, ours: SystemTime) -> Option<String> {
+    let (apart, which) = match ours.duration_since(theirs) {
+        Ok(apart) => (apart, "ahead of"),
+        Err(error) => (error.duration(), "behind"),
+    };
+    (apart > Duration::from_secs(60)).then(|| {
+        let apart = measure::Duration(apart.as_secs());
+        format!("this machine's clock is {apart} {which} PVE's; times such as `2h` count from this machine's")
+    })
+}
+
 /// How far it came.
-fn steps(error: &Error) -> Vec<(&'static str, &'static str)> {
+fn steps(error: &Error, is_mute: bool) -> Vec<(&'static str, &'static str)> {
     let failed_at = match error {
+        Error::Unsent(_) if is_mute => 1,
         Error::Unsent(unsent) if matches!(unsent.kind, UnsentKind::Tls(_)) => 1,
         Error::Unsent(_) => 0,
+        Error::Refused(refusal) if matches!(refusal.status, 401 | 403) => 3,
+        // Something answered, but not as the API does: it never came to the token.
         _ => 2,
     };
     let verdict = |step: usize| match step.cmp(&failed_at) {
@@ -158,9 +206,25 @@ fn steps(error: &Error) -> Vec<(&'static str, &'static str)> {
         std::cmp::Ordering::Equal => "FAILED",
         std::cmp::Ordering::Greater => "not reached",
     };
-    ["address", "TLS", "token"]
+    ["address", "TLS", "API", "token"]
         .into_iter()
         .enumerate()
         .map(|(step, name)| (name, verdict(step)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_are_told_from_a_minute_on_and_which_is_ahead() {
+        let theirs = SystemTime::UNIX_EPOCH + Duration::from_secs(1_796_000_000);
+        assert_eq!(skew(theirs, theirs + Duration::from_secs(60)), None);
+        assert_eq!(skew(theirs, theirs - Duration::from_secs(60)), None);
+        let ahead = skew(theirs, theirs + Duration::from_secs(7200)).unwrap();
+        assert!(ahead.contains("is 2h ahead of PVE's"), "{ahead}");
+        let behind = skew(theirs, theirs - Duration::from_secs(61)).unwrap();
+        assert!(behind.contains("behind PVE's"), "{behind}");
+    }
 }

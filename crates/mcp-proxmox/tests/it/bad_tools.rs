@@ -12,9 +12,10 @@ use pve_client::Reader;
 use rmcp::model::CallToolRequestParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::{
-    process::PATIENCE,
+    process::{PATIENCE, Program},
     support::{access, connect, demo, failed, structured},
 };
 
@@ -64,11 +65,42 @@ impl Tool for Works {
     }
 }
 
+/// Whether this process is the child of the test that reads its lines.
+const CHILD: &str = "MCP_PROXMOX_TEST_SERVES_BAD_TOOLS";
+
+fn bad_server(sim: &pve_sim::Sim) -> Server {
+    let catalog = Catalog::new(TOOLS, Level::Read, |_| true);
+    Server::new(access(sim), catalog, Output::Both, jiff::tz::TimeZone::UTC)
+}
+
+#[test]
+fn a_panic_is_answered_on_the_wire_and_the_next_call_too() {
+    // The program has no tool that panics, so this binary serves some: see the next test.
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "bad_tools::a_child_serves_bad_tools", "--nocapture"]).env(CHILD, "1");
+    let mut program = Program::start(&mut command);
+    // What the test harness says before it gives standard output away.
+    while program.line() != "running 1 test" {}
+    program.initialize("2025-11-25");
+    let told = program.call("get_panic", json!({}));
+    assert_eq!(told["result"]["isError"], true, "{told}");
+    assert!(told.to_string().contains("hit a bug in this server"), "{told}");
+    let done = program.call("get_done", json!({}));
+    assert_eq!(done["result"]["structuredContent"]["done"], true, "{done}");
+}
+
+#[tokio::test]
+async fn a_child_serves_bad_tools() {
+    // On its own it has nothing to do: it is the other half of the test before it.
+    if std::env::var_os(CHILD).is_some() {
+        bad_server(&demo().await).serve_stdio().await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_panic_is_answered() {
     let sim = demo().await;
-    let catalog = Catalog::new(TOOLS, Level::Read, |_| true);
-    let server = Server::new(access(&sim), catalog, Output::Both, jiff::tz::TimeZone::UTC);
+    let server = bad_server(&sim);
     let client = connect(server).await;
     // Without an answer the client would wait for ever.
     let answer = client.call_tool(CallToolRequestParams::new("get_panic"));

@@ -1,6 +1,6 @@
 //! The program as people and scripts use it.
 
-use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Sim};
+use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Rule, Sim};
 use serde_json::Value;
 
 use crate::process::{program, program_for, run};
@@ -124,7 +124,9 @@ async fn check_says_ok_step_by_step() {
         run(program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET).arg("check"))
     });
     assert_eq!(code, 0, "{stdout}{stderr}");
-    for line in ["address     ok", "TLS         ok", "token       ok", "Proxmox VE 9."] {
+    for line in
+        ["address     ok", "TLS         ok", "API         ok", "token       ok", "Proxmox VE 9."]
+    {
         assert!(stdout.contains(line), "{stdout}");
     }
 }
@@ -161,6 +163,35 @@ async fn check_says_where_it_fails() {
         stdout.contains("address     FAILED") && stdout.contains("TLS         not reached"),
         "{stdout}"
     );
+}
+
+#[test]
+fn a_host_that_accepts_and_says_nothing_is_not_called_off() {
+    // The system accepts for it; nobody ever reads.
+    let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = program();
+    command
+        .env("PVE_HOST", mute.local_addr().unwrap().to_string())
+        .env("PVE_TOKEN_ID", DEMO_TOKEN_ID)
+        .env("PVE_TOKEN_SECRET", "s")
+        .env("PVE_TIMEOUT_SECONDS", "5");
+    let (code, stdout, _) = run(command.arg("check"));
+    assert_eq!(code, 1);
+    assert!(stdout.contains("address     ok") && stdout.contains("TLS         FAILED"), "{stdout}");
+    assert!(stdout.contains("nothing there answers the TLS handshake"), "{stdout}");
+    assert!(!stdout.contains("mcp-proxmox check"), "{stdout}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_api_is_not_blamed_on_the_token() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    sim.answer(Rule::get("/version").status(502, "Bad Gateway").body("<html>nginx</html>"));
+    let (code, stdout, _) = tokio::task::block_in_place(|| {
+        run(program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET).arg("check"))
+    });
+    assert_eq!(code, 1);
+    assert!(stdout.contains("API         FAILED"), "{stdout}");
+    assert!(stdout.contains("token       not reached"), "{stdout}");
 }
 
 #[cfg(target_os = "linux")]

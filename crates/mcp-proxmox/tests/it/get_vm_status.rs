@@ -37,6 +37,20 @@ async fn tells_each_state_by_its_name() {
 }
 
 #[tokio::test]
+async fn traffic_is_what_pve_counted_since_the_guest_started() {
+    let sim = demo().await;
+    let mib = 1 << 20;
+    sim.change(|cluster| {
+        let usage = &mut cluster.guest_mut(100).unwrap().usage;
+        (usage.received, usage.sent) = (3 * mib, 5 * mib);
+        (usage.read, usage.written) = (7 * mib, 11 * mib);
+    });
+    let answer = answer(&sim, "get_vm_status", json!({ "vm": "100" })).await;
+    assert_eq!(answer["network_since_start"], json!({ "in": "3.0 MiB", "out": "5.0 MiB" }));
+    assert_eq!(answer["disk_io_since_start"], json!({ "read": "7.0 MiB", "written": "11.0 MiB" }));
+}
+
+#[tokio::test]
 async fn what_runs_on_it_is_told() {
     let sim = demo().await;
     let answer = answer(&sim, "get_vm_status", json!({ "vm": "123" })).await;

@@ -97,9 +97,14 @@ impl Program {
         input.flush().unwrap();
     }
 
+    /// The next line of standard output, whatever it is.
+    pub fn line(&mut self) -> String {
+        self.lines.recv_timeout(PATIENCE).expect("a line")
+    }
+
     /// The next line of standard output, which has to be a message of the protocol.
     pub fn receive(&mut self) -> Value {
-        let line = self.lines.recv_timeout(PATIENCE).expect("an answer");
+        let line = self.line();
         let message: Value = serde_json::from_str(&line)
             .unwrap_or_else(|_| panic!("not JSON on standard output: {line}"));
         assert_eq!(message["jsonrpc"], "2.0", "{line}");

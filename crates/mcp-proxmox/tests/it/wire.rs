@@ -193,6 +193,29 @@ async fn a_cancelled_call_is_never_answered() {
 }
 
 #[test]
+fn a_call_that_told_its_progress_falls_silent_when_it_is_cancelled() {
+    let mut program = Program::demo();
+    program.initialize("2025-11-25");
+    let running = program.call("list_tasks", json!({ "outcome": "running" }));
+    let columns = running["result"]["structuredContent"]["tasks"]["columns"].clone();
+    let nth = columns.as_array().unwrap().iter().position(|name| name == "upid").unwrap();
+    let upid = &running["result"]["structuredContent"]["tasks"]["rows"][0][nth];
+    program.send(&json!({ "jsonrpc": "2.0", "id": 90, "method": "tools/call", "params": {
+        "name": "get_task",
+        "arguments": { "upid": upid, "wait_seconds": 40 },
+        "_meta": { "progressToken": "p" },
+    } }));
+    let first = program.receive();
+    assert_eq!(first["method"], "notifications/progress", "{first}");
+    program.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 90 } }));
+    program.send(&json!({ "jsonrpc": "2.0", "id": 91, "method": "ping" }));
+    // What was on its way when it was cancelled may still arrive; the answer never does.
+    while program.receive()["id"] != 91 {}
+    let ended = program.end();
+    assert!(ended.lines.is_empty(), "{:?}", ended.lines);
+}
+
+#[test]
 fn nothing_but_the_protocol_is_on_standard_output() {
     // `receive` refuses every line that is no message; here, with everything logged.
     let mut command = crate::process::program();

@@ -249,9 +249,17 @@ fn refusal_advice(refusal: &Refusal) -> Option<String> {
 
 fn forbidden_advice(path: Option<&str>, privileges: &[String]) -> String {
     let grant = match (path, privileges.first()) {
-        (Some(path), Some(_)) => {
+        (Some(path), Some(privilege)) => {
+            // One that changes nothing is in PVE's own role; for others that role would not help.
+            let is_auditors = crate::rights::view::AUDITOR.contains(&privilege.as_str());
+            let (role, make) = if is_auditors {
+                ("PVEAuditor", String::new())
+            } else {
+                let make = format!("`pveum role add McpExtra --privs {}`, then ", label(privilege));
+                ("McpExtra", make)
+            };
             format!(
-                "its owner can give the token a role with it, such as `pveum acl modify {} --tokens 'USER@REALM!TOKEN' --roles PVEAuditor`",
+                "its owner can give the token a role with it: {make}`pveum acl modify {} --tokens 'USER@REALM!TOKEN' --roles {role}`",
                 label(path)
             )
         }

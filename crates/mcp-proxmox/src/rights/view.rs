@@ -285,7 +285,7 @@ pub fn by_path(rights: &Rights) -> Vec<(String, String)> {
 /// PVE 9.2's own count of its privileges (recorded).
 const EVERYTHING: usize = 47;
 /// What `PVEAuditor` holds in PVE 9.2 (recorded).
-const AUDITOR: [&str; 7] = [
+pub(crate) const AUDITOR: [&str; 7] = [
     "Datastore.Audit",
     "Mapping.Audit",
     "Pool.Audit",

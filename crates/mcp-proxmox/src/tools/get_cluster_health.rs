@@ -1,7 +1,7 @@
 //! `get_cluster_health`: what is wrong, in one call, and what to look at next.
 //!
-//! Two halves: [`facts`] asks, bounded and each node within its own time; the checks, one file each, judge
-//! what came and ask nothing. To add a check: its file, and a line in [`CHECKS`].
+//! Two halves: `facts` asks, bounded and each node within its own time; the checks, one file each, judge
+//! what came and ask nothing. To add a check: its file, and a line in `CHECKS`.
 //!
 //! **Nothing is called well that was not looked at.** A fact that is missing is named with its reason, and
 //! the answer's first line says so.
@@ -128,6 +128,6 @@ impl Tool for GetClusterHealth {
         for check in CHECKS {
             check(&facts, &mut report);
         }
-        Ok(report.into_output())
+        Ok(report.into_output(facts.may_read_journals()))
     }
 }

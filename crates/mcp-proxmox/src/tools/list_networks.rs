@@ -248,8 +248,22 @@ fn is_bridge(iface: &Iface) -> bool {
 /// A diff, without the lines that change nothing.
 fn change(node: &NodeName, diff: &str) -> String {
     let is_head = |line: &str| line.starts_with("---") || line.starts_with("+++");
-    let changed = |line: &&str| line.starts_with(['+', '-']) && !is_head(line);
-    let lines: Vec<&str> = diff.lines().filter(changed).collect();
+    let changed = |line: &str| line.starts_with(['+', '-']) && !is_head(line);
+    let mut lines = Vec::new();
+    let mut iface = None;
+    for line in diff.lines() {
+        let mut words = line.trim_start_matches(['+', '-', ' ']).split_whitespace();
+        if words.next() == Some("iface") && !is_head(line) {
+            // What follows belongs to it, and is not understood without its name.
+            iface = words.next();
+        }
+        if changed(line) {
+            lines.push(match iface.take() {
+                Some(iface) if !line.contains(iface) => format!("{iface}: {line}"),
+                _ => line.to_owned(),
+            });
+        }
+    }
     let mut shown: Vec<String> = lines.iter().take(CHANGE_LINES).map(|line| label(line)).collect();
     if lines.len() > CHANGE_LINES {
         shown.push(format!("… {} more lines", lines.len() - CHANGE_LINES));

@@ -196,6 +196,14 @@ async fn ceph_status(part: Reader) -> Known<Option<ceph::Status>> {
     }
 }
 
+impl Facts {
+    /// Whether the token may read a journal somewhere, or that is not known.
+    pub(super) fn may_read_journals(&self) -> bool {
+        let none = |rights: &Rights| rights.extent("/nodes", &["Sys.Syslog"]) == Extent::None;
+        !self.rights.as_ref().is_ok_and(none)
+    }
+}
+
 #[cfg(test)]
 impl Facts {
     /// A cluster without anything, of which all is known.

@@ -12,6 +12,9 @@ const MISSED: usize = 20;
 /// How many things are named in one finding.
 pub(super) const NAMED: usize = 6;
 
+/// The next step of who may not read what the next step would be.
+const LOGS_CLOSED: &str = "the node's journal, which this token may not read (get_access)";
+
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Severity {
@@ -82,7 +85,15 @@ impl Report {
     }
 
     /// The answer.
-    pub(super) fn into_output(mut self) -> Output {
+    /// What is told. A journal is no next step for those who may not read it.
+    pub(super) fn into_output(mut self, reads_logs: bool) -> Output {
+        if !reads_logs {
+            for finding in &mut self.findings {
+                if finding.next.starts_with("get_system_log") {
+                    finding.next = LOGS_CLOSED.to_owned();
+                }
+            }
+        }
         self.findings.sort_by_key(|finding| finding.severity);
         let mut findings = Table::new(&["severity", "finding", "evidence", "next"]);
         for finding in self.findings.iter().take(FINDINGS) {
@@ -215,15 +226,27 @@ mod tests {
     fn nothing_found_is_never_said_without_what_was_not_looked_at() {
         let mut report = Report::default();
         report.checked("quorum");
-        let whole = structure(&report.into_output());
+        let whole = structure(&report.into_output(true));
         assert_eq!(whole["summary"], "nothing was found in what was checked");
         assert!(whole.get("findings").is_none() && whole.get("not_checked").is_none());
         let mut report = Report::default();
         report.missed("quorum", "it is hidden");
-        let partial = structure(&report.into_output());
+        let partial = structure(&report.into_output(true));
         assert!(partial["summary"].as_str().unwrap().contains("some could not"), "{partial}");
         assert_eq!(partial["checked"], "nothing");
         assert_eq!(partial["not_checked"], serde_json::json!(["quorum: it is hidden"]));
+    }
+
+    #[test]
+    fn nobody_is_sent_to_a_journal_that_is_closed_to_them() {
+        for reads_logs in [true, false] {
+            let mut report = Report::default();
+            report.found(Severity::Warning, "chrony", "", "get_system_log node=a unit=chrony");
+            let output = structure(&report.into_output(reads_logs));
+            let next = output["findings"]["rows"][0][3].as_str().unwrap();
+            assert_eq!(next.starts_with("get_system_log"), reads_logs, "{next}");
+            assert!(reads_logs || next.contains("get_access"), "{next}");
+        }
     }
 
     #[test]
@@ -233,7 +256,7 @@ mod tests {
             let severity = [Severity::Notice, Severity::Critical, Severity::Warning][nth % 3];
             report.found(severity, format!("thing {nth}"), "", "");
         }
-        let output = structure(&report.into_output());
+        let output = structure(&report.into_output(true));
         let rows = output["findings"]["rows"].as_array().unwrap();
         assert_eq!(
             (rows.len(), &rows[0][0], &rows[20][0]),

@@ -39,7 +39,8 @@ pub(super) fn add(demo: &mut Cluster) {
                 .comment("LAN and VLANs\n")
                 .counted(traffic, 0, 40, traffic / 2),
             Interface::new("vmbr1", "bridge")
-                .key("bridge_ports", "")
+                // PVE lists what waits to be applied as if it were so: see below.
+                .key("bridge_ports", if node.name == "pve2" { "enp2s0" } else { "" })
                 .key("bridge_stp", "off")
                 .key("bridge_fd", "0")
                 .comment("lab, without a way out\n"),

@@ -1,5 +1,7 @@
 //! What to look for in a line: a text, or the traces of a guest.
 
+use crate::answer::log_text;
+
 /// A text to look for, in which `|` stands between alternatives. Case does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(Vec<String>);
@@ -22,10 +24,13 @@ impl Pattern {
         (!words.is_empty()).then_some(Self(words))
     }
 
-    /// Whether a line has it.
+    /// Whether a line has it, in what is shown of it and not in a secret.
     pub fn fits(&self, line: &str) -> bool {
-        let line = line.to_lowercase();
-        self.0.iter().any(|word| line.contains(word.as_str()))
+        let has = |line: &str| {
+            let line = line.to_lowercase();
+            self.0.iter().any(|word| line.contains(word.as_str()))
+        };
+        has(line) && has(&log_text::searchable(line))
     }
 }
 
@@ -38,8 +43,11 @@ impl Traces {
 
     /// Whether a line is about the guest.
     pub fn fits(&self, line: &str) -> bool {
-        self.has_vmid(line)
-            || self.name.as_ref().is_some_and(|name| has_word(&line.to_lowercase(), name))
+        let has = |line: &str| {
+            self.has_vmid(line)
+                || self.name.as_ref().is_some_and(|name| has_word(&line.to_lowercase(), name))
+        };
+        has(line) && has(&log_text::searchable(line))
     }
 
     /// Whether the vmid stands there by itself: in `VM 107`, `107.scope`, `tap107i0`, `vm-107-disk-0`,

@@ -153,7 +153,7 @@ impl Search<'_> {
             limit: Some(TASKS),
             ..Filter::default()
         };
-        let list = match tasks::list(&self.of_node(), node, &filter).await {
+        let list = match tasks::list(&self.of_node(), node, &filter, 1, |_| true).await {
             Ok(list) => list,
             Err(error) => {
                 let asked = format!("list the tasks of {node}");

@@ -6,12 +6,14 @@
 //! own words, and say with [`MARK`] that it is data.
 
 mod fold;
+mod guest;
 mod mask;
 mod severity;
 
 use super::clean::is_harmful;
 
 pub use fold::{Fold, Folded};
+pub use guest::is_vmid;
 pub use mask::hide_keys;
 pub use severity::{Severity, guessed, shown};
 

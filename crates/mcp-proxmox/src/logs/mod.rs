@@ -2,6 +2,7 @@
 //!
 //! **Everything here is bounded**: by entries, by bytes, by requests. Whoever reads says how far it came.
 
+pub mod backup;
 pub mod journal;
 pub mod limit;
 pub mod nodes;

@@ -54,7 +54,8 @@ async fn every_filter_filters() {
         (json!({ "vm": "204" }), vec!["204"]),
         (json!({ "vm": "legacy-crm" }), vec!["125"]),
         (json!({ "user": "ADMIN@pve", "nodes": "PVE1" }), vec!["204"]),
-        (json!({ "since": "1h" }), vec!["123"]),
+        (json!({ "since": "1h", "vm": "123" }), vec!["123"]),
+        (json!({ "since": "1h", "vm": "125" }), vec![]),
         (json!({ "since": "20h", "until": "4h", "user": "admin" }), vec!["125"]),
     ] {
         let answer = answer(&sim, "list_tasks", filter.clone()).await;

@@ -120,7 +120,7 @@ async def check(program, folder, port, tally):
     tally.check("its serial terminal is opened and said to be silent", code == 0 and "nothing came" in output, output + errors[-800:])
 
     code, output, errors = await told(
-        "send_vm_keys", "vm=web01", "console=serial0", "text=echo hällo", "keys=enter", "listen_seconds=1", "--json",
+        "send_vm_keys", "vm=web01", "serial=0", "text=echo hällo", "keys=enter", "listen_seconds=1", "--json",
         "--yes", tier="write",
     )
     answer = json.loads(output) if code == 0 else {}

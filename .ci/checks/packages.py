@@ -10,8 +10,10 @@ something is wrong.
 import gzip
 import hashlib
 import json
+import re
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -98,10 +100,37 @@ def image(folder, name):
         tally.check("the registry's name is on it", config["config"]["Labels"]["io.modelcontextprotocol.server.name"] == name, config)
 
 
+def binstall(folder):
+    """What `cargo binstall` would ask for is what is packed, for each of Rust's names for a system."""
+    with open(project.ROOT / "crates/mcp-proxmox/Cargo.toml", "rb") as file:
+        metadata = tomllib.load(file)["package"]["metadata"]["binstall"]
+    systems = {system.triple: system for system in project.SYSTEMS.values()}
+    for target in sorted({*systems, *metadata["overrides"]}):
+        how = {**metadata, **metadata["overrides"].get(target, {})}
+        words = {"repo": project.REPOSITORY, "version": project.VERSION, "name": project.NAME, "target": target, "bin": project.NAME, "binary-ext": ".exe" if "windows" in target else ""}
+
+        def filled(template):
+            return re.sub(r"\{ ([\w-]+) \}", lambda match: words[match[1]], template)
+
+        archive = filled(how["pkg-url"]).rsplit("/", 1)[1]
+        own = [triple for triple in systems if triple in archive]
+        ending = ".zip" if "windows" in target else ".tar.gz"
+        tally.check(f"binstall: {target} finds an archive", archive == f"{project.NAME}-{own[0] if own else None}{ending}", archive)
+        tally.check(f"binstall: {target} knows its format", how["pkg-fmt"] == ("zip" if "windows" in target else "tgz"), how)
+        if (folder / archive).exists():
+            if ending == ".zip":
+                names = zipfile.ZipFile(folder / archive).namelist()
+            else:
+                with tarfile.open(folder / archive) as tar:
+                    names = tar.getnames()
+            tally.check(f"binstall: {target} finds the program in it", filled(how["bin-dir"]) in names, names)
+
+
 folder = Path(sys.argv[1])
 registry_name = registry(folder, sys.argv[2])
 npm(folder, registry_name)
 bundles(folder)
 image(folder, registry_name)
+binstall(folder)
 archives.checksums(folder)
 tally.close()

@@ -72,7 +72,10 @@ fn clean(schema: &mut Map<String, Value>) {
     }
     one_enumeration(schema);
     // That an option is off unless it is turned on goes without saying.
-    if schema.get("default").is_some_and(|default| default.is_null() || default == false) {
+    if schema
+        .get("default")
+        .is_some_and(|default| default.is_null() || default == false || default == 0)
+    {
         schema.remove("default");
     }
     // `u32` has a lower bound of its own that nobody needs to read.

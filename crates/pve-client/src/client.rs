@@ -11,9 +11,10 @@ use tokio::time::Instant;
 use crate::{
     Answer, Error, Get, Method, Post, Settings, Token, UnreadableWhy,
     console::Opening,
-    endpoint::{Call, Whole, without_query},
+    endpoint::Whole,
     envelope::Parsed,
     hosts::Hosts,
+    outgoing::{Call, without_query},
     request::LIMIT,
 };
 
@@ -84,7 +85,7 @@ impl Reader {
         let (path, limit) = (request.path(), request.limit());
         let whole = self.send(Method::Get, path, "", limit).await?;
         let date = whole.date;
-        let parsed = self.read(Method::Get, path, &whole, |body| request.read(body))?;
+        let parsed = read(Method::Get, path, &whole, |body| request.read(body))?;
         Ok(Answer { data: parsed.data, total: parsed.total, changes: parsed.changes, date })
     }
 
@@ -93,7 +94,7 @@ impl Reader {
     pub(crate) async fn ask_for_console(&self, request: &Post<Opening>) -> Result<Opening, Error> {
         let path = request.path();
         let whole = self.send(Method::Post, path, request.form(), LIMIT).await?;
-        Ok(self.read(Method::Post, path, &whole, |body| request.read(body))?.data)
+        Ok(read(Method::Post, path, &whole, |body| request.read(body))?.data)
     }
 
     /// Opens a WebSocket, once.
@@ -140,28 +141,6 @@ impl Reader {
         trace(method, path, &result, began);
         result
     }
-
-    fn read<T>(
-        &self,
-        method: Method,
-        path: &str,
-        whole: &Whole,
-        read: impl FnOnce(&[u8]) -> Result<Parsed<T>, UnreadableWhy>,
-    ) -> Result<Parsed<T>, Error> {
-        let path = without_query(path);
-        read(&whole.body).map_err(|why| match why {
-            // Some other API that also speaks JSON.
-            UnreadableWhy::NoData => Error::Foreign {
-                host: whole.host.to_string(),
-                method,
-                path: path.to_owned(),
-                status: whole.status,
-                content_type: Some("application/json".to_owned()),
-                redirect_to: None,
-            },
-            why => Error::Unreadable { method, path: path.to_owned(), why },
-        })
-    }
 }
 
 impl Operator {
@@ -187,7 +166,7 @@ impl Operator {
     pub async fn post<T>(&self, request: Post<T>) -> Result<T, Error> {
         let path = request.path();
         let whole = self.0.send(Method::Post, path, request.form(), LIMIT).await?;
-        let parsed = self.0.read(Method::Post, path, &whole, |body| request.read(body))?;
+        let parsed = read(Method::Post, path, &whole, |body| request.read(body))?;
         Ok(parsed.data)
     }
 }
@@ -202,6 +181,28 @@ impl fmt::Debug for Operator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Operator({} at {})", self.0.token_id(), self.0.host())
     }
+}
+
+/// What a whole answer says.
+fn read<T>(
+    method: Method,
+    path: &str,
+    whole: &Whole,
+    read: impl FnOnce(&[u8]) -> Result<Parsed<T>, UnreadableWhy>,
+) -> Result<Parsed<T>, Error> {
+    let path = without_query(path);
+    read(&whole.body).map_err(|why| match why {
+        // Some other API that also speaks JSON.
+        UnreadableWhy::NoData => Error::Foreign {
+            host: whole.host.to_string(),
+            method,
+            path: path.to_owned(),
+            status: whole.status,
+            content_type: Some("application/json".to_owned()),
+            redirect_to: None,
+        },
+        why => Error::Unreadable { method, path: path.to_owned(), why },
+    })
 }
 
 /// One line for one request, without headers, bodies and queries.

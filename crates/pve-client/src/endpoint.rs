@@ -9,16 +9,12 @@
 
 use std::{
     error::Error as StdError,
-    net::Ipv6Addr,
     sync::{Arc, OnceLock},
     time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
-use http::{
-    HeaderValue, Request, Response, StatusCode, Uri,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, DATE, USER_AGENT},
-};
+use http::{Request, Response, StatusCode, header::DATE};
 use http_body_util::Full;
 use hyper::{body::Incoming, upgrade::Upgraded};
 use hyper_util::{
@@ -31,12 +27,13 @@ use tokio::{
 };
 
 use crate::{
-    Error, Host, LostWhy, Method, Tls, TlsProblem, Token, UnreadableWhy, Unsent, UnsentKind,
+    Error, Host, LostWhy, Method, Tls, TlsProblem, UnreadableWhy, Unsent, UnsentKind,
     answer::{self, Question},
     body,
     connector::{Connector, NotConnected},
     date,
     hosts::{Health, Turn},
+    outgoing::{self, Call, without_query},
     websocket,
 };
 
@@ -61,21 +58,6 @@ pub(crate) struct Endpoint {
     tls: Tls,
     places: Semaphore,
     clients: OnceLock<Result<Clients, TlsProblem>>,
-}
-
-/// What is sent.
-pub(crate) struct Call<'a> {
-    pub(crate) method: Method,
-    /// Below `/api2/json`, with the query.
-    pub(crate) path: &'a str,
-    pub(crate) form: &'a str,
-    pub(crate) token: &'a Token,
-    pub(crate) user_agent: &'a str,
-    /// When it has to be over, whatever it waits for.
-    pub(crate) deadline: Option<Instant>,
-    /// How long it may take from its turn on.
-    pub(crate) timeout: Duration,
-    pub(crate) limit: usize,
 }
 
 /// A whole answer that is a success.
@@ -148,7 +130,7 @@ impl Endpoint {
     pub(crate) async fn upgrade(&self, call: &Call<'_>, turn: Turn) -> Result<Upgraded, Error> {
         let (_place, span) = self.place(call, turn).await?;
         let key = websocket::key();
-        let Some(mut request) = self.request(call) else {
+        let Some(mut request) = outgoing::request(&self.host, call) else {
             return Err(self.unsent(UnsentKind::InvalidAddress));
         };
         websocket::ask(request.headers_mut(), &key);
@@ -224,7 +206,7 @@ impl Endpoint {
         call: &Call<'_>,
         span: Span,
     ) -> Result<Response<Incoming>, Failure> {
-        let Some(request) = self.request(call) else {
+        let Some(request) = outgoing::request(&self.host, call) else {
             return Err(Failure::Final(self.unsent(UnsentKind::InvalidAddress)));
         };
         self.deliver(http, call, span, request).await
@@ -293,37 +275,6 @@ impl Endpoint {
         }
     }
 
-    /// `None` when the address is none.
-    fn request(&self, call: &Call<'_>) -> Option<Request<Full<Bytes>>> {
-        let uri: Uri = format!("{}{}", self.host.base(), call.path).parse().ok()?;
-        // A name such as `pve/x` or `user@pve` would mean another host than the one that is shown.
-        let name = self.host.name.trim_matches(['[', ']']);
-        let is_meant = uri.host()?.trim_matches(['[', ']']) == name;
-        let is_address = !name.contains(':') || name.parse::<Ipv6Addr>().is_ok();
-        if !is_meant || !is_address || name.is_empty() || self.host.prefix.contains('?') {
-            return None;
-        }
-        let mut authorization =
-            HeaderValue::from_bytes(call.token.authorization().as_bytes()).ok()?;
-        authorization.set_sensitive(true);
-        // No compression is asked for: it would cost the worker more time than it saves in a LAN.
-        let request = Request::builder()
-            .method(call.method.as_str())
-            .uri(uri)
-            .header(AUTHORIZATION, authorization)
-            .header(USER_AGENT, call.user_agent)
-            .header(ACCEPT, "application/json");
-        match call.method {
-            Method::Get => request.body(Full::default()),
-            // Proxmox VE takes neither chunks nor a body without its length.
-            Method::Post => request
-                .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-                .header(CONTENT_LENGTH, call.form.len())
-                .body(Full::from(call.form.to_owned())),
-        }
-        .ok()
-    }
-
     fn question<'a>(&'a self, call: &Call<'a>) -> Question<'a> {
         Question { host: &self.shown, method: call.method, path: without_query(call.path) }
     }
@@ -374,11 +325,6 @@ impl Clients {
     }
 }
 
-/// The path alone, for messages: a query may hold what somebody searched for.
-pub(crate) fn without_query(path: &str) -> &str {
-    path.split('?').next().unwrap_or(path)
-}
-
 /// The first cause of the given type.
 fn cause<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
     let mut cause = Some(error);
@@ -389,51 +335,4 @@ fn cause<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Opti
         cause = error.source();
     }
     None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Secret;
-
-    fn uri(host: Host) -> Option<String> {
-        let token = Token::new("root@pam", "monitor", Secret::new("x".to_owned())).unwrap();
-        let call = Call {
-            method: Method::Get,
-            path: "/version?a=b",
-            form: "",
-            token: &token,
-            user_agent: "test",
-            deadline: None,
-            timeout: Duration::ZERO,
-            limit: 0,
-        };
-        let endpoint = Endpoint::new(host, Tls::default());
-        let request = endpoint.request(&call)?;
-        assert!(request.headers()[AUTHORIZATION].is_sensitive());
-        Some(request.uri().to_string())
-    }
-
-    #[test]
-    fn every_spelling_of_an_address_becomes_a_url() {
-        for (name, expected) in [
-            ("pve.lan", "https://pve.lan:8006/api2/json/version?a=b"),
-            ("PVE1", "https://PVE1:8006/api2/json/version?a=b"),
-            ("192.0.2.7", "https://192.0.2.7:8006/api2/json/version?a=b"),
-            ("::1", "https://[::1]:8006/api2/json/version?a=b"),
-            ("[::1]", "https://[::1]:8006/api2/json/version?a=b"),
-        ] {
-            assert_eq!(uri(Host::new(name, 8006)).as_deref(), Some(expected));
-        }
-    }
-
-    #[test]
-    fn a_name_that_would_mean_another_host_is_none() {
-        for name in ["", "pve/x", "user@pve", "pve?x", "pve#x", "pve:1", "a b", "a\\b", "é"] {
-            assert_eq!(uri(Host::new(name, 8006)), None, "{name:?}");
-        }
-        let mut host = Host::new("pve", 8006);
-        host.prefix = "/x?y=".to_owned();
-        assert_eq!(uri(host), None);
-    }
 }

@@ -45,7 +45,28 @@ impl fmt::Display for FailedHost {
     }
 }
 
+/// How many hosts a message lists.
+const LISTED: usize = 5;
+
 /// Several of them in one line.
-pub(crate) fn listed<'a>(hosts: impl IntoIterator<Item = &'a FailedHost>) -> String {
-    hosts.into_iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+pub(crate) fn listed(hosts: &[FailedHost]) -> String {
+    let shown: Vec<_> = hosts.iter().take(LISTED).map(ToString::to_string).collect();
+    match hosts.len().saturating_sub(LISTED) {
+        0 => shown.join("; "),
+        more => format!("{}; {more} more", shown.join("; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_hosts_has_a_bound() {
+        let host =
+            |nth: usize| FailedHost { host: format!("h{nth}:1"), why: UnsentKind::Closed.into() };
+        let hosts: Vec<_> = (0..8).map(host).collect();
+        assert!(listed(&hosts).starts_with("`h0:1`: the connection was closed at once; `h1:1`"));
+        assert!(listed(&hosts).ends_with("`h4:1`: the connection was closed at once; 3 more"));
+    }
 }

@@ -16,13 +16,17 @@ use tokio::time::Instant;
 
 use crate::{
     Error, FailedHost, FailedWhy, Host, LostWhy, Method, Tls, Unsent, UnsentKind,
-    endpoint::{Call, Endpoint, Whole},
+    endpoint::{Endpoint, Whole},
+    outgoing::Call,
 };
 
 /// For how long a host is passed over after its first failure. Doubles with each further one.
 const PAUSE: Duration = Duration::from_secs(30);
 /// For how long it is passed over at most.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+/// A connection that had less time than this and did not come about tells nothing of its host.
+const FAIR: Duration = Duration::from_millis(500);
 
 /// All hosts of one cluster.
 pub(crate) struct Hosts(Vec<Endpoint>);
@@ -138,7 +142,7 @@ impl<'a> Round<'a> {
         if let Error::Unsent(Unsent { host, kind, .. }) = &error
             && !matches!(kind, UnsentKind::DeadlineOver | UnsentKind::NoPlace(_))
         {
-            let is_new = endpoint.health.fails(kind);
+            let is_new = tells_of_host(kind) && endpoint.health.fails(kind);
             if is_new && self.hosts.len() > 1 {
                 tracing::warn!(host, why = kind.brief(), "this host cannot be asked");
             }
@@ -188,6 +192,11 @@ impl<'a> Round<'a> {
     }
 }
 
+/// Whether this says that the host is down, and not only that there was hardly any time.
+fn tells_of_host(kind: &UnsentKind) -> bool {
+    !matches!(kind, UnsentKind::ConnectTimedOut(waited) if *waited < FAIR)
+}
+
 fn with_others(error: Error, failed: Vec<FailedHost>) -> Error {
     match error {
         Error::Unsent(Unsent { host, kind, .. }) => Unsent { host, kind, others: failed }.into(),
@@ -226,15 +235,12 @@ impl Health {
     fn fails(&self, kind: &UnsentKind) -> bool {
         let (now, kind) = (Instant::now(), kind.clone());
         let mut known = self.down();
-        match &mut *known {
-            Some(down) => {
-                (down.at, down.kind) = (now, kind);
-                false
-            }
-            None => {
-                *known = Some(Down { at: now, kind, until: now + PAUSE, pause: PAUSE });
-                true
-            }
+        if let Some(down) = &mut *known {
+            (down.at, down.kind) = (now, kind);
+            false
+        } else {
+            *known = Some(Down { at: now, kind, until: now + PAUSE, pause: PAUSE });
+            true
         }
     }
 

@@ -62,6 +62,7 @@ mod failed_host;
 mod form;
 mod hosts;
 mod log_text;
+mod outgoing;
 mod perl;
 mod refusal;
 mod request;

@@ -241,12 +241,11 @@ pub(crate) async fn serve<S>(
             let _ = terminal.serve(&mut socket, login, greeting).await;
         }
         Session::Screen { vmid, screen, password, name, is_vncterm } => {
-            let _ = match screen.relay {
-                Some((address, _)) => relay::serve(&mut socket, address, false).await,
-                None => {
-                    let display = display::Display { shared, vmid, ends: screen.ends_after_keys };
-                    screen::serve(&mut socket, screen, &password, &name, is_vncterm, display).await
-                }
+            let _ = if let Some((address, _)) = screen.relay {
+                relay::serve(&mut socket, address, false).await
+            } else {
+                let display = display::Display { shared, vmid, ends: screen.ends_after_keys };
+                screen::serve(&mut socket, screen, &password, &name, is_vncterm, display).await
             };
         }
         #[cfg(any(test, feature = "recordings"))]

@@ -42,7 +42,7 @@ pub(crate) enum Reply {
     /// This head and body. Cut after so many bytes of the body if `cut_after` says so.
     Whole { head: String, body: Bytes, close: bool, cut_after: Option<usize> },
     /// This head, and then a console for as long as both sides want.
-    Console { head: String, session: Session, upid: String },
+    Console { head: String, session: Box<Session>, upid: String },
     /// Nothing: the connection ends.
     Nothing,
     /// Nothing: the connection stays open until the peer ends it.
@@ -81,7 +81,7 @@ where
             Reply::Nothing => return,
             Reply::Console { head, session, upid } => {
                 if stream.write_all(head.as_bytes()).await.is_ok() {
-                    console::serve(stream, buffer, session, &upid, &shared).await;
+                    console::serve(stream, buffer, *session, &upid, &shared).await;
                 }
                 return;
             }

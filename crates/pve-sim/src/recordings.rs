@@ -152,7 +152,7 @@ impl Recordings {
         match (below, request.header("sec-websocket-key")) {
             ("/vncwebsocket", Some(key)) => Some(Reply::Console {
                 head: console::head(key),
-                session: Session::Replay(session),
+                session: Box::new(Session::Replay(session)),
                 upid: String::new(),
             }),
             // Not every session was recorded together with the request that opened it.

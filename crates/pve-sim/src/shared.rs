@@ -150,7 +150,9 @@ impl Shared {
             return reply(&Answer::error(400, "missing Sec-WebSocket-Key"), true);
         };
         match console::accept(self, path, key) {
-            Some((head, session, upid)) => Reply::Console { head, session, upid },
+            Some((head, session, upid)) => {
+                Reply::Console { head, session: Box::new(session), upid }
+            }
             // Guessed: pveproxy connects to the port before it agrees.
             None => reply(
                 &Answer::error(500, "connect to 'localhost' failed: Connection refused"),

@@ -63,7 +63,8 @@ fn one(
         program.call(tool, arguments);
         times.push(begin.elapsed());
         let limit = runtime.block_on(bare.ask(&paths));
-        (limits.push(limit.asking), readings.push(limit.reading));
+        limits.push(limit.asking);
+        readings.push(limit.reading);
         bytes = limit.bytes;
     }
     let (time, limit, reading) = (median(&mut times), median(&mut limits), median(&mut readings));

@@ -70,6 +70,7 @@ pub enum Into {
 }
 
 /// What is held down with a key.
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Held {
     shift: bool,
@@ -116,7 +117,7 @@ impl Typing {
             match of_character(character, into) {
                 Some(stroke) => strokes.push(stroke),
                 None => {
-                    misfits.push(format!("character {} of `text` {}", nth + 1, untypable(into)))
+                    misfits.push(format!("character {} of `text` {}", nth + 1, untypable(into)));
                 }
             }
         }

@@ -6,10 +6,15 @@ use pve_client::console::{ConsoleProblem, WatchedTerminal};
 use tokio::time::{Duration, Instant};
 
 use super::{SIZE, TASK_SECONDS, display::Display, kind};
-use crate::call::Call;
+use crate::{answer::clean::label, call::Call};
 
 /// More is not listened to in one call.
 pub const MOST_BYTES: u64 = 4 << 20;
+
+/// What PVE writes to whoever opens a serial port, before anything of the guest comes.
+const GREETING: &[u8] = b"starting serial terminal on interface ";
+/// The longest greeting.
+const GREETED: usize = 80;
 
 /// How often what came is looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -17,6 +22,10 @@ const LOOK: Duration = Duration::from_millis(50);
 /// What was heard.
 pub struct Heard {
     pub(super) display: Display,
+    /// What came first, until it is known whether PVE or the guest said it.
+    first: Option<Vec<u8>>,
+    /// The port that PVE named.
+    pub(super) port: Option<String>,
     began: Instant,
     pub(super) seconds: f64,
     /// Whether what was waited for came.
@@ -43,6 +52,8 @@ impl Heard {
     pub fn begin() -> Self {
         Self {
             display: Display::new(SIZE.columns, SIZE.rows),
+            first: Some(Vec::new()),
+            port: None,
             began: Instant::now(),
             seconds: 0.0,
             came: false,
@@ -64,9 +75,27 @@ impl Heard {
     /// Takes what came, or why nothing more comes.
     pub fn take(&mut self, came: Result<Option<impl AsRef<[u8]>>, ConsoleProblem>) {
         match came {
-            Ok(Some(bytes)) => self.display.feed(bytes.as_ref()),
+            Ok(Some(bytes)) => self.feed(bytes.as_ref()),
             Ok(None) => self.ended = true,
             Err(problem) => self.broke = Some(problem),
+        }
+    }
+
+    /// Draws what the guest wrote. PVE's greeting is not the guest's, and has no row on its screen.
+    fn feed(&mut self, bytes: &[u8]) {
+        let Some(mut first) = self.first.take() else { return self.display.feed(bytes) };
+        first.extend_from_slice(bytes);
+        let compared = first.len().min(GREETING.len());
+        let may_be = GREETING.get(..compared) == first.get(..compared);
+        let end = first.windows(2).position(|two| two == b"\r\n");
+        match end.and_then(|end| first.get(GREETING.len()..end)) {
+            Some(port) if may_be => {
+                self.port = Some(label(&String::from_utf8_lossy(port)));
+                let behind = first.get(end.unwrap_or_default() + 2..).unwrap_or_default();
+                self.display.feed(behind);
+            }
+            _ if may_be && end.is_none() && first.len() < GREETED => self.first = Some(first),
+            _ => self.display.feed(&first),
         }
     }
 
@@ -96,6 +125,10 @@ impl Heard {
                 (looked, is_new) = (Instant::now(), false);
             }
         }
+        // A greeting that broke off is text.
+        if let Some(first) = self.first.take().filter(|first| !first.is_empty()) {
+            self.display.feed(&first);
+        }
         if is_new {
             self.look(until);
         }
@@ -109,5 +142,36 @@ impl Heard {
             Until::Text(text) => self.display.shows(text),
             Until::BootEnds => kind::ends_boot(&self.display.draw()),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(pieces: &[&str]) -> Heard {
+        let mut heard = Heard::begin();
+        for piece in pieces {
+            heard.take(Ok(Some(piece)));
+        }
+        heard
+    }
+
+    #[test]
+    fn the_greeting_of_pve_names_the_port_and_is_no_text_of_the_guest() {
+        for pieces in [
+            &["starting serial terminal on interface serial1\r\nlogin:"][..],
+            &["start", "ing serial terminal on interface ser", "ial1\r", "\nlogin:"],
+        ] {
+            let heard = heard(pieces);
+            assert_eq!(heard.port.as_deref(), Some("serial1"));
+            assert_eq!(
+                (heard.display.draw().screen, heard.received()),
+                (vec!["login:".to_owned()], 6)
+            );
+        }
+        let other =
+            heard(&["starting services\r\nstarting serial terminal on interface serial1\r\n"]);
+        assert_eq!((other.port, other.display.draw().screen.len()), (None, 2));
     }
 }

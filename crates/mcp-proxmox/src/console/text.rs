@@ -1,8 +1,6 @@
 //! What a console showed, as answers say it.
 
 use pve_client::{Kind, guest::Current};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::{
     kind,
@@ -17,7 +15,7 @@ use crate::{
 };
 
 /// What a console showed.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug)]
 pub struct Text {
     /// `serial0` or `tty`.
     pub console: String,
@@ -26,13 +24,10 @@ pub struct Text {
     /// How much came.
     pub received: Bytes,
     /// `login prompt`, `kernel panic`, …
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shows: Vec<&'static str>,
     /// Where the cursor is, where that means something.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// What came and is not on the screen any more.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
     /// The screen as a person sees it.
     pub screen: Vec<String>,
@@ -62,13 +57,10 @@ impl Text {
         let drawn = heard.display.draw();
         let shows = kind::of(&drawn);
         let mut notes = Vec::new();
-        let port = drawn.earlier.iter().chain(&drawn.screen).find_map(|line| {
-            line.strip_prefix("starting serial terminal on interface ").map(label)
-        });
         let asked = wanted.serial.map(|number| format!("serial{number}"));
         let console = match found.guest.kind {
             Kind::Lxc => "tty".to_owned(),
-            Kind::Qemu => port.or(asked).unwrap_or_else(|| "serial0".to_owned()),
+            Kind::Qemu => heard.port.clone().or(asked).unwrap_or_else(|| "serial0".to_owned()),
         };
         if let Some(state) = current.qmpstatus.as_deref().filter(|state| *state != "running") {
             notes.push(format!("the VM is {}: it writes nothing", label(state)));
@@ -83,10 +75,6 @@ impl Text {
             notes.push("more than 4 MiB came, so listening was ended".to_owned());
         }
         let (mut earlier, mut screen) = (drawn.earlier, drawn.screen);
-        // PVE's own words are not the guest's.
-        for lines in [&mut earlier, &mut screen] {
-            lines.retain(|line| !line.starts_with("starting serial terminal on interface serial"));
-        }
         if let Some(pattern) = wanted.pattern {
             let pattern = pattern.to_lowercase();
             for lines in [&mut earlier, &mut screen] {
@@ -121,12 +109,11 @@ impl Text {
     }
 }
 
-/// Whether nothing came but what PVE itself writes before the guest says anything.
+/// Whether nothing came of the guest itself.
 pub fn is_silent(kind: Kind, heard: &Heard) -> bool {
     let greeting = match kind {
-        // `starting serial terminal on interface serial0`
-        Kind::Qemu => 47,
-        // It clears the screen.
+        Kind::Qemu => 0,
+        // PVE clears the screen.
         Kind::Lxc => 6,
     };
     heard.received() <= greeting && heard.broke.is_none()

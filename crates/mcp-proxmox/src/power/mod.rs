@@ -81,9 +81,10 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
     };
     let must_ask = call.policy.asks_before(action.is_destructive());
     if order.dry_run {
-        let dependants = match action.interrupts() {
-            true => order::dependants(pve.reader(), call, &scene).await,
-            false => None,
+        let dependants = if action.interrupts() {
+            order::dependants(pve.reader(), call, &scene).await
+        } else {
+            None
         };
         return Ok(Outcome::dry_run(&scene, &plan, must_ask, dependants));
     }

@@ -60,20 +60,23 @@ fn told(own: u32, later: &[(u32, String)], n_unread: usize) -> Option<String> {
         return None;
     }
     let named = later.iter().take(NAMED).map(|(_, shown)| shown.as_str());
-    let mut told = match later.len() {
+    let named = named.collect::<Vec<_>>().join(", ");
+    let found = match later.len() {
         0 => format!("no guest was found that is started after it (its start order is {own})"),
-        _ => format!(
-            "these run and are started after it (its start order is {own}), so they may need it: {}",
-            named.collect::<Vec<_>>().join(", ")
-        ),
+        n_later => {
+            let more = match n_later.saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!(
+                "these run and are started after it (its start order is {own}), so they may need it: {named}{more}"
+            )
+        }
     };
-    if later.len() > NAMED {
-        told.push_str(&format!(" and {} more", later.len() - NAMED));
-    }
-    if n_unread > 0 {
-        told.push_str(&format!("; of {n_unread} more on its node the order was not read"));
-    }
-    Some(told)
+    Some(match n_unread {
+        0 => found,
+        _ => format!("{found}; of {n_unread} more on its node the order was not read"),
+    })
 }
 
 /// The start order of a guest, where it has one.

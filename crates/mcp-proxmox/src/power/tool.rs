@@ -4,7 +4,7 @@
 //! else is here once.
 
 use pve_client::Operator;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{Action, Order, Outcome, carry_out};
@@ -52,15 +52,16 @@ pub trait Own: DeserializeOwned + Serialize + JsonSchema + Send {
 /// Arguments that say what is done, and change nothing of how it is carried out.
 pub trait PlainOwn: DeserializeOwned + Serialize + JsonSchema + Send {}
 
-/// The arguments of a tool of this kind.
+/// The arguments of a tool of this kind. That it takes no others stands in the schema, which every call is
+/// checked against: the deserializer cannot tell, since arguments of two types are one list.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(transform = closed)]
 pub struct Arguments<Own> {
     /// Vmid or unique name.
     vm: String,
     #[serde(flatten)]
     own: Own,
-    /// Seconds to wait for the end.
+    /// Wait for its end.
     #[serde(default = "forty")]
     #[schemars(range(max = 45))]
     wait_seconds: u32,
@@ -125,6 +126,12 @@ impl<T: PlainOwn> Own for T {
 impl PlainOwn for NoneOfItsOwn {}
 
 impl PlainOwn for Patience {}
+
+/// No other argument is taken.
+fn closed(schema: &mut Schema) {
+    schema.remove("unevaluatedProperties");
+    schema.insert("additionalProperties".to_owned(), false.into());
+}
 
 fn forty() -> u32 {
     40

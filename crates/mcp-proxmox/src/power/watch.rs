@@ -40,9 +40,8 @@ pub struct Watching<T> {
     #[serde(flatten)]
     pub rest: T,
     /// Seconds to show the boot's console text.
-    #[serde(default)]
     #[schemars(range(max = 40))]
-    watch_console: u64,
+    watch_console: Option<u64>,
 }
 
 /// What came of it, and what the guest wrote while it booted.
@@ -50,13 +49,19 @@ pub struct Watching<T> {
 pub struct Booted {
     #[serde(flatten)]
     outcome: Outcome,
-    #[serde(flatten)]
-    text: Option<Text>,
+    /// How far it came: `login prompt`, `kernel panic`, …
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shows: Vec<&'static str>,
+    /// What it wrote.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    boot: Vec<String>,
 }
 
 /// What was seen of a boot.
+#[derive(Default)]
 struct Boot {
-    text: Option<Text>,
+    shows: Vec<&'static str>,
+    lines: Vec<String>,
     notes: Vec<String>,
 }
 
@@ -65,17 +70,15 @@ impl<T: DeserializeOwned + Serialize + JsonSchema + Send> Own for Watching<T> {
 
     /// Watches beside the work, where that is wanted.
     async fn carry_out(self, pve: Operator, call: &Call, order: Order) -> Result<Booted, Failure> {
-        let seconds = self.watch_console;
+        let seconds = self.watch_console.unwrap_or_default();
         if seconds == 0 || order.dry_run {
-            let outcome = carry_out(pve, call, order).await?;
-            return Ok(Booted { outcome, text: None });
+            return carry_out(pve, call, order).await.map(Booted::unwatched);
         }
         let reader = pve.reader().clone();
         let vm = order.vm.clone();
         // Whatever is wrong with the guest, the other way says it better.
         let Ok(found) = find(&reader, &vm).await else {
-            let outcome = carry_out(pve, call, order).await?;
-            return Ok(Booted { outcome, text: None });
+            return carry_out(pve, call, order).await.map(Booted::unwatched);
         };
         let before = reader.get(guest::current(&found.guest)).await.ok();
         let work = Box::pin(carry_out(pve, call, order));
@@ -89,19 +92,25 @@ impl<T: DeserializeOwned + Serialize + JsonSchema + Send> Own for Watching<T> {
             Either::Right((boot, work)) => (work.await?, boot),
         };
         outcome.notes.extend(boot.notes);
-        Ok(Booted { outcome, text: boot.text })
+        Ok(Booted { outcome, shows: boot.shows, boot: boot.lines })
+    }
+}
+
+impl Booted {
+    fn unwatched(outcome: Outcome) -> Self {
+        Self { outcome, shows: Vec::new(), boot: Vec::new() }
     }
 }
 
 impl Boot {
     fn only_note(note: impl Into<String>) -> Self {
-        Self { text: None, notes: vec![note.into()] }
+        Self { notes: vec![note.into()], ..Self::default() }
     }
 
     fn none(outcome: &Outcome) -> Self {
         match outcome.outcome {
             "already" => Self::only_note("no boot was watched, since none began: get_vm_console"),
-            _ => Self { text: None, notes: Vec::new() },
+            _ => Self::default(),
         }
     }
 }
@@ -153,11 +162,13 @@ async fn watch(
         );
     } else if !heard.came {
         notes.push(format!(
-            "no prompt came while it was watched for {} s; get_vm_console listens on",
-            text.listened_seconds
+            "no prompt came on {} while it was watched for {} s; get_vm_console listens on",
+            text.console, text.listened_seconds
         ));
     }
-    Boot { text: Some(text), notes }
+    // A boot is a log: what a reset or a full screen took away belongs to it.
+    let lines = text.earlier.into_iter().chain(text.screen).collect();
+    Boot { shows: text.shows, lines, notes }
 }
 
 /// How the guest is as soon as it runs, and in another run than before.

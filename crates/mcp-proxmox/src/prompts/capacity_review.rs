@@ -37,13 +37,19 @@ impl Prompt for CapacityReview {
     fn steps(given: &Given, steps: &mut Steps) {
         let timeframe = given.or("timeframe", "month");
         let on_node = given.and("node");
-        let node = given.or("node", "(each)");
-        let storage = given.or("storage", "(each that is more than half full)");
+        let node = match given.get("node") {
+            Some(node) => format!("with node `{node}`"),
+            None => "for each node".to_owned(),
+        };
+        let storage = match given.get("storage") {
+            Some(storage) => format!("with storage `{storage}`"),
+            None => "for each storage that is more than half full".to_owned(),
+        };
         steps
             .with("list_nodes", "CPU, memory and load of all nodes; could the others carry the guests of the largest one?")
             .with("list_storage", "used and total space; thin and shared storages are each counted once")
-            .with("get_storage_status", format!("with storage `{storage}`: growth and the day when it will be full, what the space goes to"))
-            .with("get_metrics", format!("with timeframe `{timeframe}`, for node `{node}`: 95th percentile and trend, not the moment"))
+            .with("get_storage_status", format!("{storage}: growth and the day when it will be full, what the space goes to"))
+            .with("get_metrics", format!("{node}, timeframe `{timeframe}`: 95th percentile and trend, not the moment"))
             .with("list_vms", format!("with sort `memory`, then `cpu`{on_node}, detail `true`: who uses most, who has far more than it uses, what is stopped and still takes disk"))
             .with("get_metrics_chart", "only where the user should see a trend")
             .with("get_vm_details", "for the guests that stand out: disk sizes, snapshots that grow, ballooning");

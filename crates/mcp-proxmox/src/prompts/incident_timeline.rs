@@ -35,7 +35,7 @@ impl Prompt for IncidentTimeline {
         let told =
             given.get("what").map(|what| format!(" Told was: `{what}`.")).unwrap_or_default();
         format!(
-            "Make a timeline of what happened on this Proxmox VE host or cluster from `{}` until `{}`.{told}",
+            "Make a timeline of what happened on this Proxmox VE host or cluster from `{}` until `{}` (`6h` means six hours ago).{told}",
             given.or("since", "24h"),
             given.or("until", "now")
         )
@@ -50,18 +50,21 @@ impl Prompt for IncidentTimeline {
         steps
             .with("list_tasks", format!("with {range}{vm}: what was done, by whom, and what failed"))
             .with("search_logs", format!("with {range}{vm}, severity `warning`: all nodes at once; narrow the time around the first thing that is odd, then look again without severity"));
-        let node = given.or("node", "(where it began)");
+        let node = match given.get("node") {
+            Some(node) => format!("with node `{node}`"),
+            None => "of the node where it began".to_owned(),
+        };
         steps
             .with(
                 "get_system_log",
-                format!(
-                    "with node `{node}`{}, {range}: the minutes before the first error",
-                    given.and("unit")
-                ),
+                format!("{node}{}, {range}: the minutes before the first error", given.and("unit")),
             )
             .with("get_task", "on tasks that failed: the lines that tell why")
             .with("get_cluster_health", "to see what is still wrong")
-            .with("list_nodes", "uptimes tell which nodes rebooted; is there quorum now?")
+            .with(
+                "list_nodes",
+                "for uptimes, which tell what rebooted, and whether there is quorum now",
+            )
             .with(
                 "get_metrics",
                 "of what was hit, timeframe `day`: when did load, memory or I/O change?",

@@ -54,7 +54,7 @@ use crate::{
 const TTL_MS: u64 = 3_600_000;
 /// How long the server stays after the end of its input. Calls get half a second of it; the rest is for a client
 /// that does not read what it is sent.
-const LEAVING: Duration = Duration::from_millis(1500);
+const LEAVING: Duration = Duration::from_secs(3);
 
 /// The server. One serves one client.
 #[derive(Debug)]

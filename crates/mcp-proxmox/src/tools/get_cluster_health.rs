@@ -15,6 +15,7 @@ mod facts;
 mod guests;
 mod ha;
 mod load;
+mod locks;
 mod memory;
 mod nodes;
 mod overcommit;
@@ -52,6 +53,7 @@ const CHECKS: &[Check] = &[
     nodes::check,
     ha::check,
     guests::check,
+    locks::check,
     ceph::check,
     storages::check,
     root_disks::check,
@@ -77,13 +79,13 @@ pub struct GetClusterHealth;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Storages and root disks are nearly full from here. Default 85.
+    /// Disks are nearly full from here (default 85).
     #[schemars(range(min = 1, max = 100))]
     full_percent: Option<u8>,
-    /// Memory is short from here. Default 90.
+    /// Memory is short from here (default 90).
     #[schemars(range(min = 1, max = 100))]
     memory_percent: Option<u8>,
-    /// Backups are too old after this. Default 7.
+    /// Backups are too old after this (default 7).
     #[schemars(range(min = 1, max = 366))]
     backup_days: Option<u16>,
 }
@@ -120,7 +122,8 @@ impl Tool for GetClusterHealth {
             memory: input.memory_percent.map_or(90.0, f64::from),
             backup_days: i64::from(input.backup_days.unwrap_or(7)),
         };
-        let facts = Facts::gather(&pve, call, limits).await?;
+        // On the heap: it holds the questions to all nodes at once.
+        let facts = Box::pin(Facts::gather(&pve, call, limits)).await?;
         let mut report = Report::default();
         for check in CHECKS {
             check(&facts, &mut report);

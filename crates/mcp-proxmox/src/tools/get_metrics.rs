@@ -36,7 +36,7 @@ pub struct Input {
     vm: Option<String>,
     /// A node.
     node: Option<String>,
-    /// A storage, with `node` if it is not shared.
+    /// A storage (and `node` unless shared).
     storage: Option<String>,
     /// How far back.
     #[serde(default)]

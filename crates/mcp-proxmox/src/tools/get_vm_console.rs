@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    answer::clean::label,
+    answer::{Bytes, clean::label},
     call::Call,
     catalog::{Tool, Toolset},
     console::{
@@ -58,11 +58,22 @@ pub struct Output {
     name: Option<String>,
     r#type: &'static str,
     node: String,
-    #[serde(flatten)]
-    text: Text,
+    /// `serial0` or `tty`.
+    console: String,
+    listened_seconds: f64,
+    received: Bytes,
+    /// `login prompt`, `kernel panic`, …
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shows: Vec<&'static str>,
     /// Whether the text that was waited for came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pattern_came: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+    /// What came and is not on the screen any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<String>,
+    screen: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -117,8 +128,14 @@ impl Tool for GetVmConsole {
             name: real_name(&found.listed).map(label),
             r#type: found.guest.kind.as_str(),
             node: label(found.guest.node.as_str()),
-            text,
+            console: text.console,
+            listened_seconds: text.listened_seconds,
+            received: text.received,
+            shows: text.shows,
             pattern_came: input.until_pattern.is_some().then_some(heard.came),
+            cursor: text.cursor,
+            earlier: text.earlier,
+            screen: text.screen,
             notes,
         })
     }
@@ -128,7 +145,7 @@ impl Tool for GetVmConsole {
 async fn silent(pve: &Reader, call: &Call, found: &Found) -> Vec<String> {
     let mut notes = vec![
         "nothing came: a console is silent while nobody types, and what stood on it before is not replayed; that says nothing about the guest. \
-         Listen longer, or while it boots; get_vm_screenshot shows a display's present state"
+         Listen longer, or while it boots; send_vm_keys (write tier) can wake it with `enter`; get_vm_screenshot shows a display's present state"
             .to_owned(),
     ];
     if found.guest.kind == Kind::Qemu {

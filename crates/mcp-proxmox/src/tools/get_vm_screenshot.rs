@@ -79,7 +79,8 @@ impl Tool for GetVmScreenshot {
             .hint("start_vm starts it, if this server may; get_vm_status tells more"));
         }
         let wait = input.wait_change_seconds.map(Duration::from_secs);
-        let seen = look(&pve, call, &found, wait).await.map_err(|error| not_seen(&who, &error))?;
+        let seen = look(&pve, call, &found, wait, crop);
+        let seen = seen.await.map_err(|error| not_seen(&who, &error))?;
         let shot = &seen.shot;
         let area = match crop {
             Some(area) => area.within(shot.width, shot.height)?,
@@ -105,6 +106,7 @@ async fn look(
     call: &Call,
     found: &Found,
     wait: Option<Duration>,
+    crop: Option<Area>,
 ) -> Result<Seen, ConsoleError> {
     let mut screen = pve.watch_screen(&found.guest).await?;
     let failed = |problem| ConsoleError { problem, task: None };
@@ -114,10 +116,17 @@ async fn look(
         // What is left has to be enough to make the picture.
         let latest = call.deadline.checked_sub(Duration::from_secs(5));
         let until = latest.map_or_else(Instant::now, |latest| latest.min(Instant::now() + wait));
+        changed = Some(false);
         // A screen that breaks off while it is waited for was seen all the same.
-        let newer = screen.change(&shot, until).await.unwrap_or_default();
-        changed = Some(newer.is_some());
-        shot = newer.unwrap_or(shot);
+        while let Ok(Some(newer)) = screen.change(&shot, until).await {
+            // Only the part that is shown counts: a clock elsewhere is no change.
+            let is_other = crop.is_none_or(|area| picture::differs(&shot, &newer, area));
+            shot = newer;
+            if is_other {
+                changed = Some(true);
+                break;
+            }
+        }
     }
     let server = label(screen.name());
     screen.close().await;
@@ -185,7 +194,9 @@ fn told(
     }
     match (seen.changed, waited) {
         (Some(false), Some(seconds)) => {
-            let _ = write!(text, "\nnothing on it changed within {seconds} s");
+            let whole = (wide, high) == (width, height);
+            let place = if whole { "on it" } else { "in this part" };
+            let _ = write!(text, "\nnothing {place} changed within {seconds} s");
         }
         (Some(true), _) => text += "\nit is shown as it was after the next change",
         _ => {}

@@ -47,7 +47,7 @@ pub struct ListNetworks;
 pub struct Input {
     /// Only this node.
     node: Option<String>,
-    /// Only this interface, bridge or vnet, with every guest on it.
+    /// This interface, bridge or vnet, with its guests.
     iface: Option<String>,
 }
 

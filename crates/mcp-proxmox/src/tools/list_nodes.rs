@@ -61,7 +61,7 @@ pub struct Output {
 impl Tool for ListNodes {
     const NAME: &'static str = "list_nodes";
     const TITLE: &'static str = "List nodes";
-    const DESCRIPTION: &'static str = "List the nodes (hosts) of the cluster with state, CPU (mean of 10 s), memory, root disk, uptime, version and load, \
+    const DESCRIPTION: &'static str = "List the nodes (hosts) of the cluster with state, CPU (10 s mean), memory, root disk, uptime, version and load, \
         and whether the cluster has quorum. For one node in depth use get_node_status.";
     const TOOLSET: Toolset = Toolset::Nodes;
 
@@ -140,7 +140,7 @@ impl Tool for ListNodes {
     }
 }
 
-/// How many votes are there, of how many, and how many it takes. A QDevice's are not known.
+/// How many votes are there, of how many, and how many it takes. A `QDevice`'s are not known.
 async fn votes(pve: &Reader, call: &Call, nodes: &[Listed]) -> Option<String> {
     let members = pve.until(call.part(SECONDS)).get(cluster::config_nodes()).await.ok()?;
     let is_here = |name: &Option<NodeName>| {

@@ -48,7 +48,7 @@ pub struct ListVms;
 pub struct Input {
     /// VMs (qemu) or containers (lxc).
     r#type: Option<TypeFilter>,
-    /// Only this state. `paused` and `io-error` imply `exact`.
+    /// `paused` and `io-error` imply `exact`.
     status: Option<StatusFilter>,
     /// On this node.
     node: Option<String>,
@@ -64,9 +64,9 @@ pub struct Input {
     /// Rows; by default all up to 50, else 20.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u32>,
-    /// `next_cursor` of the last answer.
+    /// `next_cursor`.
     cursor: Option<String>,
-    /// Ask the nodes, so that paused VMs show. Slower.
+    /// Ask the nodes: paused VMs show. Slower.
     #[serde(default)]
     exact: bool,
     /// More columns: sizes, traffic, uptime, pool, tags, HA.

@@ -17,7 +17,7 @@ use crate::{
     answer::clean::label,
     call::Call,
     catalog::{Tool, Toolset},
-    console::{keys::Typing, text::Text},
+    console::keys::Typing,
     failure::Failure,
     lookup::guest::real_name,
     person::{Consent, Question},
@@ -42,11 +42,11 @@ pub struct Input {
     /// Typed first; a line break is Enter.
     #[schemars(length(max = 500))]
     text: Option<String>,
-    /// Pressed after it: `enter`, `up`, `f2`, `ctrl-c`, `ctrl-alt-del`.
-    #[schemars(length(max = 50))]
+    /// Pressed after it: `enter`, `f2`, `ctrl-c`, `ctrl-alt-del`.
     keys: Option<Vec<String>>,
-    /// Left out: a VM's display, a container's tty.
-    console: Option<Console>,
+    /// Serial port of a VM; left out: its display.
+    #[schemars(range(max = 3))]
+    serial: Option<u8>,
     /// Then listen to a terminal (default 2).
     #[schemars(range(min = 1, max = 20))]
     listen_seconds: Option<u64>,
@@ -56,18 +56,6 @@ pub struct Input {
     /// The user agreed.
     #[serde(default)]
     confirm: bool,
-}
-
-/// Where keys go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Console {
-    Display,
-    Tty,
-    Serial0,
-    Serial1,
-    Serial2,
-    Serial3,
 }
 
 /// What came of it.
@@ -85,8 +73,15 @@ pub struct Output {
     /// `12 of 12`.
     #[serde(skip_serializing_if = "Option::is_none")]
     keys_sent: Option<String>,
-    #[serde(flatten)]
-    text: Option<Text>,
+    /// What the terminal shows: `login prompt`, …
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shows: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    screen: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -94,8 +89,8 @@ pub struct Output {
 impl Tool for SendVmKeys {
     const NAME: &'static str = "send_vm_keys";
     const TITLE: &'static str = "Type into a console";
-    const DESCRIPTION: &'static str = "Type text and keys into a VM's display, its serial terminal or a container's tty, as a person at its keyboard. \
-        A terminal's text comes back; of a display take get_vm_screenshot. The user has to agree.";
+    const DESCRIPTION: &'static str = "Type text and keys into a VM's display or serial port, or a container's tty. A terminal's text comes back; \
+        for a display use get_vm_screenshot. The user has to agree.";
     const TOOLSET: Toolset = Toolset::Console;
     const IDEMPOTENT: bool = false;
 
@@ -104,7 +99,7 @@ impl Tool for SendVmKeys {
     type Output = Output;
 
     async fn run(pve: Operator, call: &Call, input: Input) -> Result<Output, Failure> {
-        let mut scene = look::at(pve.reader(), call, &input.vm, input.console).await?;
+        let mut scene = look::at(pve.reader(), call, &input.vm, input.serial).await?;
         let typing = scene.typing(input.text.as_deref(), input.keys.as_deref())?;
         let must_ask = call.policy.asks_before(true);
         if input.dry_run {
@@ -125,7 +120,7 @@ impl Tool for SendVmKeys {
         };
         if has_waited || must_ask {
             // The guest may be another one by now.
-            scene = look::at(pve.reader(), call, &vmid.to_string(), input.console).await?;
+            scene = look::at(pve.reader(), call, &vmid.to_string(), input.serial).await?;
         }
         let open = match call.policy.audit() {
             Some(audit) => Some(audit.open(about(&pve, call, &input, &scene, &typing))?),
@@ -216,7 +211,10 @@ impl Output {
             to: scene.to.to_owned(),
             typing: typing.in_words(),
             keys_sent: None,
-            text: None,
+            shows: Vec::new(),
+            cursor: None,
+            earlier: Vec::new(),
+            screen: None,
             notes: found.note.iter().cloned().collect(),
         }
     }
@@ -233,7 +231,10 @@ impl Output {
     fn of(scene: &Scene, typing: &Typing, typed: Typed) -> Self {
         let mut output = Self::new(scene, typing, typed.outcome());
         output.keys_sent = Some(typed.count());
-        output.text = typed.text;
+        if let Some(text) = typed.text {
+            (output.shows, output.cursor) = (text.shows, text.cursor);
+            (output.earlier, output.screen) = (text.earlier, Some(text.screen));
+        }
         output.notes.extend(typed.notes);
         output
     }

@@ -12,7 +12,7 @@ pub struct ShutdownVm;
 impl PowerTool for ShutdownVm {
     const NAME: &'static str = "shutdown_vm";
     const TITLE: &'static str = "Shut down a VM or container";
-    const DESCRIPTION: &'static str = "Ask a VM or container to shut down cleanly. One that does not react is left running and reported so; it is never stopped hard (that is stop_vm).";
+    const DESCRIPTION: &'static str = "Ask a VM or container to shut down cleanly. One that does not react is left running, never stopped hard (that is stop_vm).";
 
     type Effect = SoftChange;
     type Own = Patience;

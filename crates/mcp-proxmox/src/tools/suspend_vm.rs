@@ -11,7 +11,7 @@ use crate::{
 /// How it is suspended.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Suspension {
-    /// Hibernate: save its memory, then stop it.
+    /// Hibernate.
     #[serde(default)]
     to_disk: bool,
 }

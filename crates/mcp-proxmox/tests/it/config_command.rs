@@ -75,9 +75,10 @@ impl Drop for Home {
 #[test]
 fn every_client_is_told_how_to_start_the_server_in_each_way_and_no_secret() {
     let home = Home::new("print");
+    let own = format!("mcp-proxmox{}\"", std::env::consts::EXE_SUFFIX);
     for client in CLIENTS {
         for (way, sign) in [
-            ("binary", env!("CARGO_BIN_EXE_mcp-proxmox")),
+            ("binary", own.as_str()),
             ("npx", "@drmfar/mcp-proxmox@"),
             ("docker", "ghcr.io/drmfar/mcp-proxmox:"),
         ] {
@@ -267,6 +268,8 @@ fn a_link_stays_a_link_and_a_file_keeps_its_mode() {
 fn a_container_is_handed_the_files_that_the_settings_name() {
     let home = Home::new("docker");
     let file = home.put("token", SECRET);
+    // The settings are checked as for a start: the audit log has to be writable.
+    fs::create_dir_all(home.0.join("log")).unwrap();
     let mut command = home.config(&["cursor", "--via", "docker"]);
     command
         .env_remove("PVE_TOKEN_SECRET")
@@ -312,7 +315,7 @@ async fn what_a_client_is_told_starts_the_server_with_the_users_settings() {
         let tools = server.request("tools/list", json!({}));
         assert!(tools.to_string().contains("start_vm"), "the flag came through");
         let answer = server.call("list_nodes", json!({}));
-        assert_eq!(answer["result"]["isError"].as_bool().unwrap_or_default(), false, "{answer}");
+        assert_ne!(answer["result"]["isError"], true, "{answer}");
     });
 }
 

@@ -30,15 +30,14 @@ fn reader(sim: &Sim) -> Reader {
     Reader::new(settings(sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET))
 }
 
-/// What the tool shows of a container's terminal that says this, a frame a piece. On a VM's, PVE's own
-/// greeting has the first row.
+/// What the tool shows of a terminal that says this, a frame a piece.
 async fn shown(pieces: &[&[u8]]) -> Value {
     let sim = demo().await;
     sim.change(|cluster| {
         let says = pieces.iter().map(|piece| piece.to_vec().into()).collect();
-        cluster.guest_mut(200).unwrap().terminal = Terminal { says, ..Terminal::default() };
+        cluster.guest_mut(110).unwrap().terminal = Terminal { says, ..Terminal::default() };
     });
-    let answer = answer(&sim, TOOL, json!({ "vm": 200, "listen_seconds": 1 })).await;
+    let answer = answer(&sim, TOOL, json!({ "vm": 110, "listen_seconds": 1 })).await;
     until_nothing_is_open(&sim).await;
     answer
 }
@@ -186,7 +185,7 @@ async fn a_ticket_is_used_once_and_a_lost_opening_is_not_tried_again() {
 }
 
 /// What a query's value was before it was encoded.
-fn percent(text: &str) -> String {
+pub fn percent(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -3,12 +3,13 @@
 //! `UPDATE_DOCS=1 cargo test --workspace --test it documentation` writes the pages anew; without it, a page that
 //! is not as it would be written fails.
 
+mod catalogue;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use mcp_proxmox::{
@@ -18,10 +19,8 @@ use mcp_proxmox::{
     },
     failure::Failure,
 };
-use pve_client::{
-    Error, Fingerprint, LostWhy, Method, Refusal, TlsProblem, UnreadableWhy, Unsent, UnsentKind,
-};
 
+use self::catalogue::{Entry, catalogue};
 use crate::process::{program, run};
 
 const MADE: &str = "<!-- Made from the program by `UPDATE_DOCS=1 cargo test --workspace --test it documentation`; change it there. -->\n\n";
@@ -80,223 +79,6 @@ fn the_page_on_configuration_is_current() {
     current("configuration.md", &page);
 }
 
-/// What can be met: what it is called, why it happens, the failure itself.
-struct Entry {
-    title: &'static str,
-    why: &'static str,
-    error: Error,
-}
-
-fn entry(title: &'static str, why: &'static str, error: impl Into<Error>) -> Entry {
-    Entry { title, why, error: error.into() }
-}
-
-fn unsent(kind: impl Into<UnsentKind>) -> Unsent {
-    Unsent { host: "pve1.lan:8006".to_owned(), kind: kind.into(), others: Vec::new() }
-}
-
-fn refused(method: Method, path: &str, status: u16, message: &str) -> Refusal {
-    Refusal {
-        status,
-        reason: message.to_owned(),
-        message: message.to_owned(),
-        errors: BTreeMap::new(),
-        path: path.to_owned(),
-        method,
-    }
-}
-
-/// Every kind of failure that a user meets, by where it comes from.
-fn catalogue() -> Vec<(&'static str, Vec<Entry>)> {
-    let fingerprint: Fingerprint = "5c".repeat(32).parse().unwrap();
-    let other: Fingerprint = "a7".repeat(32).parse().unwrap();
-    let get = |status, message: &str| refused(Method::Get, "/nodes/pve1/status", status, message);
-    let lost = |method, why| Error::Lost {
-        host: "pve1.lan:8006".to_owned(),
-        method,
-        path: "/nodes/pve1/qemu/100/status/start".to_owned(),
-        why,
-        others: Vec::new(),
-    };
-    vec![
-        (
-            "The way there",
-            vec![
-                entry(
-                    "The name is not known",
-                    "`PVE_HOST` is misspelled, or this machine asks another name server than yours.",
-                    unsent(UnsentKind::NotResolved),
-                ),
-                entry(
-                    "The connection is refused",
-                    "The host is up and nothing listens on the port: another port, or pveproxy is down.",
-                    unsent(UnsentKind::Refused),
-                ),
-                entry(
-                    "Nobody answers",
-                    "The host is off, or a firewall drops the packets. In a container: its network does not reach the host.",
-                    unsent(UnsentKind::ConnectTimedOut(Duration::from_secs(10))),
-                ),
-                entry(
-                    "There is no route",
-                    "This machine is in another network, or a VPN is down.",
-                    unsent(UnsentKind::Unreachable),
-                ),
-                entry(
-                    "Something else answers",
-                    "A proxy, a login page or another program stands where the API should be.",
-                    Error::Foreign {
-                        host: "pve1.lan:443".to_owned(),
-                        method: Method::Get,
-                        path: "/version".to_owned(),
-                        status: 302,
-                        content_type: Some("text/html".to_owned()),
-                        redirect_to: Some("login.lan".to_owned()),
-                    },
-                ),
-            ],
-        ),
-        (
-            "TLS",
-            vec![
-                entry(
-                    "The certificate is signed by somebody unknown",
-                    "Every fresh node is like that: its cluster signs its certificate.",
-                    unsent(TlsProblem::UnknownIssuer {
-                        issuer: "PVE Cluster Manager CA".to_owned(),
-                        is_self_signed: false,
-                        fingerprint,
-                    }),
-                ),
-                entry(
-                    "The certificate is for another name",
-                    "`PVE_HOST` is an address or an alias that the certificate does not name.",
-                    unsent(TlsProblem::WrongName {
-                        asked: "192.0.2.7".to_owned(),
-                        names: vec!["pve1".to_owned(), "pve1.lan".to_owned()],
-                        fingerprint,
-                    }),
-                ),
-                entry(
-                    "Another certificate than the pinned one",
-                    "The node's certificate was renewed, another node answered, or somebody is in between.",
-                    unsent(TlsProblem::NotPinned { expected: vec![other], presented: fingerprint }),
-                ),
-                entry(
-                    "The certificate has expired",
-                    "It was not renewed, or a clock is wrong.",
-                    unsent(TlsProblem::Expired { not_after: "2026-01-31".to_owned(), fingerprint }),
-                ),
-                entry(
-                    "It does not speak TLS",
-                    "Plain HTTP, or another service, listens on that port.",
-                    unsent(TlsProblem::NotTls),
-                ),
-            ],
-        ),
-        (
-            "The token",
-            vec![
-                entry(
-                    "The token is not accepted",
-                    "Proxmox VE says the same of a wrong secret and of a token that is unknown, disabled or expired.",
-                    get(401, "no such user ('mcp@pve')"),
-                ),
-                entry(
-                    "The token did not arrive",
-                    "A proxy in front of Proxmox VE removes the `Authorization` header.",
-                    get(401, "No ticket"),
-                ),
-                entry(
-                    "A privilege is missing",
-                    "The token's role does not hold it on that path. With privilege separation the token needs the role itself, and so does its user.",
-                    get(403, "Permission check failed (/nodes/pve1, Sys.Syslog)"),
-                ),
-            ],
-        ),
-        (
-            "The cluster",
-            vec![
-                entry(
-                    "The node cannot be reached",
-                    "The node that was asked cannot reach the other one, or its daemon.",
-                    get(595, "No route to host"),
-                ),
-                entry(
-                    "Proxmox VE waits for itself",
-                    "A node or a storage hangs, such as an NFS server that is gone.",
-                    get(596, "Connection timed out"),
-                ),
-                entry(
-                    "There is no quorum",
-                    "Fewer than half of the votes are there.",
-                    refused(
-                        Method::Post,
-                        "/nodes/pve1/qemu/100/status/start",
-                        500,
-                        "cluster not ready - no quorum?",
-                    ),
-                ),
-                entry(
-                    "The cluster's file system does not answer",
-                    "pmxcfs is down or restarting on that node.",
-                    get(
-                        500,
-                        "RPCEnvironment init request failed: Unable to load access control list: Connection refused",
-                    ),
-                ),
-                entry(
-                    "The node is not known",
-                    "Its name is misspelled, or it has left the cluster.",
-                    get(
-                        500,
-                        "hostname lookup 'pve9' failed - failed to get address info for: pve9: Name or service not known",
-                    ),
-                ),
-                entry(
-                    "The guest is not there",
-                    "It was migrated or removed a moment ago.",
-                    get(500, "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"),
-                ),
-                entry(
-                    "This version does not have it",
-                    "An older Proxmox VE.",
-                    get(501, "Method 'GET /nodes/pve1/x' not implemented"),
-                ),
-            ],
-        ),
-        (
-            "Answers that are lost or unreadable",
-            vec![
-                entry(
-                    "A read is not answered in time",
-                    "The node is overloaded or cut off.",
-                    lost(Method::Get, LostWhy::TimedOut(Duration::from_secs(35))),
-                ),
-                entry(
-                    "The answer to a write is lost",
-                    "The connection broke after the request was sent. It is never sent a second time.",
-                    lost(Method::Post, LostWhy::Cut),
-                ),
-                entry(
-                    "The answer is too large",
-                    "More was asked for than fits.",
-                    Error::TooLarge { path: "/nodes/pve1/journal".to_owned(), limit: 33_554_432 },
-                ),
-                entry(
-                    "The answer is empty",
-                    "Some endpoints of older versions answer so to a parameter that they do not know.",
-                    Error::Unreadable {
-                        method: Method::Get,
-                        path: "/nodes/pve1/journal".to_owned(),
-                        why: UnreadableWhy::Empty,
-                    },
-                ),
-            ],
-        ),
-    ]
-}
-
 #[test]
 fn the_page_on_troubleshooting_is_current() {
     let mut page = format!(
@@ -350,7 +132,7 @@ fn pages() -> Vec<(String, String)> {
     names.extend(
         entries
             .map(|name| format!("docs/{}", name.to_string_lossy()))
-            .filter(|name| name.ends_with(".md")),
+            .filter(|name| Path::new(name).extension().is_some_and(|end| end == "md")),
     );
     names.sort();
     names
@@ -358,6 +140,47 @@ fn pages() -> Vec<(String, String)> {
         .map(|name| (fs::read_to_string(root().join(&name)).unwrap(), name))
         .map(|(text, name)| (name, text))
         .collect()
+}
+
+/// What `config` prints for each client stands in the page on clients. Places are those of Linux.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_snippets_on_the_page_on_clients_are_current() {
+    const BEGIN: &str = "<!-- made: config ";
+    let page = fs::read_to_string(root().join("docs/clients.md")).unwrap();
+    let mut parts = page.split(BEGIN);
+    let mut wanted = parts.next().unwrap().to_owned();
+    let mut clients = Vec::new();
+    for part in parts {
+        let (client, rest) = part.split_once(" -->").unwrap();
+        let (_, after) = rest.split_once("<!-- end -->").unwrap();
+        let mut command = program();
+        for name in ["XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"] {
+            command.env_remove(name);
+        }
+        command
+            .env("HOME", "/home/me")
+            .env("PVE_HOST", "pve1.lan")
+            .env("PVE_TOKEN_ID", "mcp@pve!monitor");
+        let (code, printed, errors) = run(command.args(["config", client]));
+        assert_eq!(code, 0, "{errors}");
+        let printed = printed.replace(env!("CARGO_BIN_EXE_mcp-proxmox"), "/path/to/mcp-proxmox");
+        let place = errors.split("this goes into ").nth(1).unwrap().split(';').next().unwrap();
+        let place = place.replace("/home/me", "~");
+        let form = if client == "codex" { "toml" } else { "json" };
+        let _ = write!(
+            wanted,
+            "{BEGIN}{client} -->\n`{place}`:\n\n```{form}\n{printed}```\n<!-- end -->{after}"
+        );
+        clients.push(client.to_owned());
+    }
+    clients.sort();
+    let (_, help, _) = run(program().args(["config", "--help"]));
+    let all = help.split("[possible values: ").nth(1).unwrap().split(']').next().unwrap();
+    let mut all: Vec<_> = all.split(',').map(|name| name.trim().to_owned()).collect();
+    all.sort();
+    assert_eq!(clients, all, "every client has a snippet");
+    current("clients.md", &wanted);
 }
 
 #[test]

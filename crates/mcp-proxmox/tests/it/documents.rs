@@ -170,3 +170,15 @@ fn figures_may_move_and_words_may_not() {
     assert!(!agree("| a | 1,000 |", "| b | 1,000 |"));
     assert!(!agree("| a | 1,000 | |", "| a | | |"));
 }
+
+#[test]
+fn the_readme_names_everything_that_is_offered() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let tools = catalog::ALL.iter().map(|entry| entry.name);
+    let prompts = prompts::ALL.iter().map(|entry| entry.name);
+    let resources = resources::ALL.iter().map(|entry| entry.uri);
+    for name in tools.chain(prompts).chain(resources) {
+        assert!(readme.contains(&format!("`{name}`")), "README.md does not name `{name}`");
+    }
+}

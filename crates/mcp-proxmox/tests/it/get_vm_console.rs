@@ -76,6 +76,7 @@ async fn recorded_silence_is_said_to_be_silence() {
         assert_eq!(answer["screen"], json!([]), "{answer}");
         assert_eq!(answer["console"], console);
         assert!(notes(&answer).contains("nothing came"), "{answer}");
+        assert!(notes(&answer).contains("send_vm_keys"), "{answer}");
         assert_eq!(sent, ["1:100:30:"], "a reader sends its size and nothing else");
     }
 }
@@ -249,6 +250,13 @@ async fn neither_a_ticket_nor_a_password_appears_anywhere() {
     for word in ["PVEVNC", "vncticket"] {
         assert!(!output.contains(word), "{word}");
     }
+    // A screen's ticket begins with its password.
+    let plain = tickets.iter().map(|ticket| crate::console_wire::percent(ticket));
+    let passwords: Vec<String> = plain
+        .filter_map(|ticket| ticket.split_once(":PVEVNC").map(|(password, _)| password.to_owned()))
+        .collect();
+    assert_eq!(passwords.len(), 1);
+    assert!(passwords.iter().all(|password| password.len() == 8 && !output.contains(password)));
     assert!(tickets.iter().all(|ticket| !output.contains(ticket.as_str())));
 }
 

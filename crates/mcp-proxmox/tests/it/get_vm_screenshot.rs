@@ -143,6 +143,10 @@ async fn a_change_is_waited_for() {
     let moving = json!({ "vm": "dc01", "wait_change_seconds": 10 });
     let screen = seen(&call(&sim, TOOL, moving).await);
     assert!(screen.text.contains("after the next change"), "{}", screen.text);
+    // The counter that moves stands below.
+    let above = json!({ "vm": "dc01", "wait_change_seconds": 1, "crop": "0,0,720,64" });
+    let part = seen(&call(&sim, TOOL, above).await);
+    assert!(part.text.contains("nothing in this part changed within 1 s"), "{}", part.text);
     let still = json!({ "vm": "postgres", "wait_change_seconds": 1 });
     let screen = seen(&call(&sim, TOOL, still).await);
     assert!(screen.text.contains("nothing on it changed within 1 s"), "{}", screen.text);

@@ -1,7 +1,7 @@
 //! `PVE_HOST` with several nodes: one that is down, hangs, shows a wrong certificate or dies is made up for
 //! by the next, and nothing is done twice.
 
-use std::sync::Arc;
+use std::{net::Ipv4Addr, sync::Arc};
 
 use mcp_proxmox::{
     config::Confirm,
@@ -17,6 +17,7 @@ use rmcp::{
     service::RunningService,
 };
 use serde_json::{Value, json};
+use tokio::net::TcpSocket;
 
 use crate::{
     door::{Door, Host},
@@ -64,10 +65,16 @@ impl Session {
     }
 }
 
-/// A port where nobody listens.
-async fn nobody() -> u16 {
-    let gone = sim().await;
-    gone.port()
+/// A port where nobody listens, and nobody else can.
+struct Nobody {
+    _socket: TcpSocket,
+    port: u16,
+}
+
+fn nobody() -> Nobody {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    Nobody { port: socket.local_addr().unwrap().port(), _socket: socket }
 }
 
 #[tokio::test]
@@ -75,8 +82,8 @@ async fn a_first_host_that_is_down_is_made_up_for_and_the_other_remembered() {
     let (first, second) = (sim().await, sim().await);
     let door = Host::of(&first).await;
     door.set(Door::Shut);
-    let session =
-        Session::open(&[nobody().await, door.port(), second.port()], &[&first, &second]).await;
+    let dead = nobody();
+    let session = Session::open(&[dead.port, door.port(), second.port()], &[&first, &second]).await;
     for _ in 0..3 {
         assert_eq!(session.answer("list_vms", json!({})).await["total"], 11);
     }
@@ -166,7 +173,8 @@ async fn a_host_that_goes_down_under_a_write_is_made_up_for_by_looking_at_anothe
 async fn when_all_are_down_each_is_named_and_all_is_well_when_one_is_back() {
     let sim = sim().await;
     let (first, second) = (Host::of(&sim).await, Host::of(&sim).await);
-    let dead = nobody().await;
+    let silent = nobody();
+    let dead = silent.port;
     let session = Session::open(&[dead, first.port(), second.port()], &[&sim]).await;
     first.set(Door::Shut);
     second.set(Door::Shut);
@@ -197,7 +205,8 @@ async fn check_shows_each_host() {
         let (code, stdout, _) = tokio::task::block_in_place(|| run(&mut command));
         (code, stdout)
     };
-    let dead = nobody().await;
+    let silent = nobody();
+    let dead = silent.port;
     let (code, told) = check(&format!("127.0.0.1:{dead},127.0.0.1:{}", first.port()));
     assert_eq!(code, 0, "the other one works: {told}");
     assert!(told.contains(&format!("host        127.0.0.1:{dead}: FAILED, ")), "{told}");
@@ -212,7 +221,8 @@ async fn check_shows_each_host() {
     let (_, told) = check(&format!("127.0.0.1:{},127.0.0.1:{}", first.port(), second.port()));
     assert!(told.contains(", cluster lab") && told.contains("not nodes of one cluster"), "{told}");
 
-    let (code, told) = check(&format!("127.0.0.1:{dead},127.0.0.1:{}", nobody().await));
+    let other = nobody();
+    let (code, told) = check(&format!("127.0.0.1:{dead},127.0.0.1:{}", other.port));
     assert_eq!(code, 1);
     assert!(told.contains("none of 2 hosts could be asked"), "{told}");
 }
@@ -220,7 +230,8 @@ async fn check_shows_each_host() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_program_serves_through_the_second_of_two_hosts() {
     let sim = sim().await;
-    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", nobody().await, sim.port());
+    let dead = nobody();
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", dead.port, sim.port());
     tokio::task::block_in_place(|| {
         let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
         let mut program = Program::start(command.env("PVE_HOST", hosts));

@@ -37,6 +37,7 @@ mod get_vm_console;
 mod get_vm_details;
 mod get_vm_screenshot;
 mod get_vm_status;
+mod hanging_nodes;
 mod hostile_lines;
 mod hosts;
 mod lifecycle_faults;

@@ -138,7 +138,7 @@ async fn keys_at_the_serial_port_of_a_real_qemu_open_the_menu_of_its_firmware() 
     let waiting = json!({ "vm": 110, "listen_seconds": 40, "until_pattern": "for boot menu" });
     let asked = answer(&sim, "get_vm_console", waiting).await;
     assert_eq!(asked["pattern_came"], true, "{asked}");
-    let keys = json!({ "vm": 110, "console": "serial0", "keys": ["esc"], "listen_seconds": 5 });
+    let keys = json!({ "vm": 110, "serial": 0, "keys": ["esc"], "listen_seconds": 5 });
     let menu = crate::power::answer(&sim, "send_vm_keys", keys).await;
     assert_eq!(menu["outcome"], "sent", "{menu}");
     let all = format!("{} {}", menu["earlier"], menu["screen"]);
@@ -169,4 +169,74 @@ async fn ctrl_alt_del_on_the_display_of_a_real_qemu_starts_it_anew() {
     assert_eq!((&sent["outcome"], &sent["keys_sent"]), (&json!("sent"), &json!("1 of 1")));
     let all = format!("{} {}", again["earlier"], again["screen"]);
     assert!(all.contains("SeaBIOS (version"), "it began anew: {again}");
+}
+
+/// A boot loader of one sector: it writes a line, and then every key that is pressed, through the
+/// firmware, which writes to the screen and to the serial port.
+fn boot_loader() -> Vec<u8> {
+    let mut sector = vec![
+        0x31, 0xc0, // xor ax, ax
+        0x8e, 0xd8, // mov ds, ax
+        0x31, 0xdb, // xor bx, bx
+        0xbe, 0x1e, 0x7c, // mov si, the line
+        0xac, // lodsb
+        0x84, 0xc0, // test al, al
+        0x74, 0x06, // jz to the keys
+        0xb4, 0x0e, // mov ah, 0x0e
+        0xcd, 0x10, // int 0x10: write a letter
+        0xeb, 0xf5, // jmp to lodsb
+        0xb4, 0x00, // mov ah, 0
+        0xcd, 0x16, // int 0x16: wait for a key
+        0xb4, 0x0e, // mov ah, 0x0e
+        0xcd, 0x10, // int 0x10: write it
+        0xeb, 0xf6, // jmp to waiting
+    ];
+    assert_eq!(sector.len(), 0x1e);
+    sector.extend(b"tiny loader ready\r\n\0");
+    sector.resize(510, 0);
+    sector.extend([0x55, 0xaa]);
+    // A disk of one cylinder, since firmware looks at its size.
+    sector.resize(63 * 512 * 16, 0);
+    sector
+}
+
+/// The rows of a screen as one text, since firmware breaks long lines.
+fn joined(answer: &serde_json::Value) -> String {
+    let rows = answer["screen"].as_array().unwrap().iter();
+    rows.filter_map(serde_json::Value::as_str).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs qemu-system-x86_64"]
+async fn what_is_typed_into_a_real_qemu_reaches_its_boot_loader_letter_by_letter() {
+    let disk = std::env::temp_dir().join(format!("mcp-proxmox-disk-{}", std::process::id()));
+    std::fs::write(&disk, boot_loader()).unwrap();
+    let drive = format!("file={},format=raw,if=ide", disk.display());
+    let qemu = tokio::task::block_in_place(|| Qemu::start(1100, true, &["-drive", &drive]));
+    let sim = behind(&qemu).await;
+    let waiting = json!({ "vm": 110, "listen_seconds": 40, "until_pattern": "tiny loader ready" });
+    let booted = answer(&sim, "get_vm_console", waiting).await;
+    assert_eq!(booted["pattern_came"], true, "{booted}");
+    assert_eq!(booted["shows"], json!(["boot loader", "firmware"]), "{booted}");
+    let text = "Aa zZ 09 !@#$%^&*()_+-={}[]|\\:;\"'<>,.?/~`";
+    let serial = json!({ "vm": 110, "serial": 0, "text": text, "listen_seconds": 3 });
+    let serial = crate::power::answer(&sim, "send_vm_keys", serial).await;
+    assert!(joined(&serial).contains(text), "{serial}");
+    let listening = json!({ "vm": 110, "listen_seconds": 30, "until_pattern": "~`" });
+    let listening = answer(&sim, "get_vm_console", listening);
+    let n_open = |sim: &Sim| {
+        let seen = sim.requests().into_iter();
+        seen.filter(|seen| seen.path.contains("/vncwebsocket")).count()
+    };
+    let typing = async {
+        while n_open(&sim) < 3 {
+            tokio::task::yield_now().await;
+        }
+        crate::power::answer(&sim, "send_vm_keys", json!({ "vm": 110, "text": text })).await
+    };
+    let (heard, sent) = tokio::join!(listening, typing);
+    drop(qemu);
+    std::fs::remove_file(&disk).unwrap();
+    assert_eq!(sent["outcome"], "sent", "{sent}");
+    assert!(joined(&heard).contains(text), "{heard}");
 }

@@ -77,20 +77,20 @@ async fn somebody_logs_in_at_a_container_and_the_password_is_not_echoed() {
 #[tokio::test]
 async fn a_command_at_a_serial_port_is_answered_and_named_keys_move_through_a_menu() {
     let sim = with_shell().await;
-    let echo = json!({ "vm": 110, "console": "serial0", "text": "echo caf\u{e9}", "keys": ["enter"],
+    let echo = json!({ "vm": 110, "serial": 0, "text": "echo caf\u{e9}", "keys": ["enter"],
         "listen_seconds": 1 });
     let said = answer(&sim, TOOL, echo).await;
-    assert_eq!(said["console"], "serial0");
+    assert_eq!(said["to"], "serial0");
     assert!(lines(&said["screen"]).contains(&"caf\u{e9}"), "{said}");
     assert_eq!(
         (&said["typing"], &said["keys_sent"]),
         (&json!("9 characters, then enter"), &json!("10 of 10"))
     );
-    let menu = json!({ "vm": 110, "console": "serial0", "text": "menu\n", "listen_seconds": 1 });
+    let menu = json!({ "vm": 110, "serial": 0, "text": "menu\n", "listen_seconds": 1 });
     let menu = answer(&sim, TOOL, menu).await;
     assert_eq!(menu["shows"], json!(["full-screen program"]), "{menu}");
     assert!(lines(&menu["screen"]).contains(&"    > keyboard"), "{menu}");
-    let keys = json!({ "vm": 110, "console": "serial0", "keys": ["down", "down", "up", "enter"],
+    let keys = json!({ "vm": 110, "serial": 0, "keys": ["down", "down", "up", "enter"],
         "listen_seconds": 1 });
     let chosen = answer(&sim, TOOL, keys).await;
     assert!(
@@ -197,7 +197,7 @@ async fn a_person_is_shown_what_is_typed_and_who_declines_is_heard() {
 async fn the_record_has_the_length_of_a_text_and_the_names_of_keys_and_never_the_text() {
     let file = std::env::temp_dir().join(format!("mcp-proxmox-keys-{}", std::process::id()));
     let sim = with_shell().await;
-    let arguments = json!({ "vm": 110, "console": "serial0", "text": "hunter2\n", "keys": ["ctrl-c"],
+    let arguments = json!({ "vm": 110, "serial": 0, "text": "hunter2\n", "keys": ["ctrl-c"],
         "listen_seconds": 1 });
     let policy = asking(Confirm::Never, Some(file.clone()));
     structured(&call_under(&sim, policy, arguments.clone()).await);
@@ -231,7 +231,7 @@ async fn a_connection_that_breaks_says_how_far_it_came_and_nothing_is_sent_again
         guest.screen = Screen { ends_after_keys: Some(2), ..Screen::default() };
     });
     let text = "a long line of text that does not arrive as a whole ".repeat(6);
-    let arguments = json!({ "vm": 110, "console": "serial0", "text": text, "listen_seconds": 1 });
+    let arguments = json!({ "vm": 110, "serial": 0, "text": text, "listen_seconds": 1 });
     let lost = answer(&sim, TOOL, arguments).await;
     assert_eq!(lost["outcome"], "lost", "{lost}");
     let count = |answer: &Value| -> usize {
@@ -272,8 +272,7 @@ async fn two_calls_on_one_guest_take_turns() {
     let client = crate::support::connect(server).await;
     let call = async |text: &'static str| {
         let mut request = rmcp::model::CallToolRequestParams::new(TOOL);
-        let arguments =
-            json!({ "vm": 110, "console": "serial0", "text": text, "listen_seconds": 1 });
+        let arguments = json!({ "vm": 110, "serial": 0, "text": text, "listen_seconds": 1 });
         request.arguments = arguments.as_object().cloned();
         structured(&client.call_tool(request).await.unwrap())
     };
@@ -289,11 +288,10 @@ async fn what_cannot_be_typed_into_is_refused_in_words_before_anything_is_opened
     let sim = demo().await;
     for (arguments, words) in [
         (json!({ "vm": "staging-webshop", "text": "x" }), "is stopped"),
-        (json!({ "vm": "dc01", "console": "serial0", "text": "x" }), "no serial port"),
-        (json!({ "vm": "pihole", "console": "serial0", "text": "x" }), "is a container"),
-        (json!({ "vm": "dc01", "console": "tty", "text": "x" }), "is a VM"),
+        (json!({ "vm": "dc01", "serial": 0, "text": "x" }), "no serial port"),
+        (json!({ "vm": "pihole", "serial": 0, "text": "x" }), "is a container"),
         (
-            json!({ "vm": "mail", "console": "serial0", "keys": ["ctrl-alt-del"] }),
+            json!({ "vm": "mail", "serial": 0, "keys": ["ctrl-alt-del"] }),
             "means nothing to a terminal",
         ),
         (
@@ -303,7 +301,7 @@ async fn what_cannot_be_typed_into_is_refused_in_words_before_anything_is_opened
         (json!({ "vm": "mail", "keys": ["p", "w"] }), "belongs into `text`"),
         (json!({ "vm": "mail", "keys": ["any"] }), "`any` is no key"),
         (json!({ "vm": "mail" }), "nothing to type"),
-        (json!({ "vm": "mail", "console": "printer", "text": "x" }), "must be one of"),
+        (json!({ "vm": "mail", "serial": 4, "text": "x" }), "from 0 to 3"),
     ] {
         let told = failure(&sim, TOOL, arguments.clone()).await;
         assert!(told.contains(words), "{arguments}: {told}");
@@ -312,14 +310,20 @@ async fn what_cannot_be_typed_into_is_refused_in_words_before_anything_is_opened
     let told = failure(&sim, TOOL, json!({ "vm": "dc01", "keys": ["enter"] })).await;
     assert!(told.contains("is paused") && told.contains("resume_vm"), "{told}");
     sim.change(|cluster| cluster.version = Version::v8_4());
-    let told = failure(&sim, TOOL, json!({ "vm": "pihole", "keys": ["enter"] })).await;
+    let told = failure(&sim, TOOL, json!({ "vm": "mail", "serial": 0, "keys": ["enter"] })).await;
     assert!(told.contains("PVE 8.4"), "{told}");
     assert!(sim.requests().iter().all(|seen| seen.method == "GET"), "a console was opened");
-    // A container's terminal is drawn for its display with every version.
-    let sent =
-        answer(&sim, TOOL, json!({ "vm": "pihole", "console": "display", "keys": ["enter"] }))
-            .await;
-    assert_eq!(sent["outcome"], "sent");
+}
+
+#[tokio::test]
+async fn before_tokens_came_to_a_tty_a_container_is_typed_into_through_its_display() {
+    for version in [Version::v8_4(), Version::v9_0()] {
+        let sim = demo().await;
+        sim.change(|cluster| cluster.version = version);
+        let sent = answer(&sim, TOOL, json!({ "vm": "pihole", "keys": ["enter"] })).await;
+        assert_eq!((&sent["outcome"], &sent["to"]), (&json!("sent"), &json!("display")));
+        assert_eq!(pressed(&sim), [0xff0d]);
+    }
 }
 
 #[tokio::test]
@@ -354,9 +358,9 @@ async fn what_was_typed_is_in_no_log() {
         ]);
         let mut program = Process::start(&mut command);
         program.initialize("2025-11-25");
-        for console in ["serial0", "display"] {
+        for serial in [json!(0), json!(null)] {
             let arguments =
-                json!({ "vm": "mail", "console": console, "text": "hunter2", "listen_seconds": 1 });
+                json!({ "vm": "mail", "serial": serial, "text": "hunter2", "listen_seconds": 1 });
             let answer = program.call(TOOL, arguments).to_string();
             assert!(answer.contains("7 of 7"), "{answer}");
         }

@@ -1,5 +1,7 @@
 //! `watch_console` of `start_vm` and `reboot_vm`: the boot's text comes back with the outcome.
 
+use std::time::{Duration, Instant};
+
 use mcp_proxmox::{config::Confirm, policy::Policy, tier::Access, tier::Level};
 use pve_client::Reader;
 use pve_sim::{Program, Role, Sim, State, Takes, Terminal, TerminalFault};
@@ -12,8 +14,7 @@ use crate::{
 };
 
 fn lines(answer: &Value) -> Vec<&str> {
-    let lines = [&answer["earlier"], &answer["screen"]].into_iter().filter_map(Value::as_array);
-    lines.flatten().filter_map(Value::as_str).collect()
+    answer["boot"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// A demo whose VM 110 is stopped, and takes its time to start.
@@ -34,6 +35,7 @@ fn consoles_opened(sim: &Sim) -> usize {
 #[tokio::test]
 async fn a_start_comes_back_with_what_the_guest_wrote_from_the_firmware_to_the_login() {
     let sim = stopped().await;
+    let began = Instant::now();
     let answer = answer(&sim, "start_vm", json!({ "vm": "mail", "watch_console": 20 })).await;
     assert_eq!((&answer["outcome"], &answer["after"]), (&json!("done"), &json!("running")));
     assert_eq!(
@@ -41,8 +43,7 @@ async fn a_start_comes_back_with_what_the_guest_wrote_from_the_firmware_to_the_l
         json!(["login prompt", "file system check", "boot loader", "firmware", "kernel log"]),
         "{answer}"
     );
-    assert_eq!(answer["console"], "serial0");
-    assert!(answer["listened_seconds"].as_f64().unwrap() < 15.0, "it ends with the login");
+    assert!(began.elapsed() < Duration::from_secs(18), "it ends with the login");
     let lines = lines(&answer);
     for line in
         ["Booting from Hard Disk...", "[  OK  ] Reached target Multi-User System.", "mail login:"]
@@ -62,7 +63,7 @@ async fn a_reboot_shows_the_new_boot_and_a_container_its_login() {
     assert_eq!(rebooted["shows"][0], "login prompt", "{rebooted}");
     sim.change(|cluster| cluster.guest_mut(200).unwrap().state = State::Stopped);
     let started = answer(&sim, "start_vm", json!({ "vm": 200, "watch_console": 20 })).await;
-    assert_eq!((&started["console"], &started["shows"]), (&json!("tty"), &json!(["login prompt"])));
+    assert_eq!(&started["shows"], &json!(["login prompt"]));
 }
 
 #[tokio::test]
@@ -73,9 +74,10 @@ async fn a_panic_is_recognised_and_ends_watching() {
         let terminal = Terminal { boots: vec![panic.into()], ..Terminal::default() };
         cluster.guest_mut(110).unwrap().terminal = terminal;
     });
+    let began = Instant::now();
     let answer = answer(&sim, "start_vm", json!({ "vm": 110, "watch_console": 30 })).await;
     assert_eq!(answer["shows"], json!(["kernel panic"]), "{answer}");
-    assert!(answer["listened_seconds"].as_f64().unwrap() < 20.0);
+    assert!(began.elapsed() < Duration::from_secs(25));
 }
 
 #[tokio::test]
@@ -83,7 +85,7 @@ async fn a_vm_without_serial_port_is_started_and_a_screenshot_is_named() {
     let sim = demo().await;
     sim.change(|cluster| cluster.guest_mut(100).unwrap().state = State::Stopped);
     let answer = answer(&sim, "start_vm", json!({ "vm": "dc01", "watch_console": 20 })).await;
-    assert_eq!((&answer["outcome"], &answer["screen"]), (&json!("done"), &Value::Null));
+    assert_eq!((&answer["outcome"], &answer["boot"]), (&json!("done"), &Value::Null));
     assert!(
         notes(&answer).contains("no serial port") && notes(&answer).contains("get_vm_screenshot")
     );

@@ -190,7 +190,8 @@ mod tests {
         encoder.write_all(plain).unwrap();
         encoder.flush().unwrap();
         let packed = encoder.get_ref().clone();
-        let mut sent = vec![(packed.len() & 0x7f) as u8 | 0x80, (packed.len() >> 7) as u8];
+        let low = u8::try_from(packed.len() & 0x7f).unwrap();
+        let mut sent = vec![low | 0x80, u8::try_from(packed.len() >> 7).unwrap()];
         sent.extend(packed);
         sent
     }
@@ -199,7 +200,7 @@ mod tests {
     async fn painted(width: u32, height: u32, sent: &[u8]) -> Result<Vec<u8>, ConsoleProblem> {
         let (near, mut far) = tokio::io::duplex(1 << 20);
         for piece in sent.chunks(100) {
-            far.write_all(&[0x82, piece.len() as u8]).await.unwrap();
+            far.write_all(&[0x82, u8::try_from(piece.len()).unwrap()]).await.unwrap();
             far.write_all(piece).await.unwrap();
         }
         drop(far);

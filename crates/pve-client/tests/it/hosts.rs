@@ -6,7 +6,10 @@ use pve_client::{
     Error, FailedWhy, GuestRef, Host, Kind, LostWhy, Operator, Reader, Settings, Tls, Trust,
     Unsent, UnsentKind, lifecycle, version::version,
 };
-use tokio::{net::TcpListener, time::Instant};
+use tokio::{
+    net::{TcpListener, TcpSocket},
+    time::Instant,
+};
 
 use crate::{
     certificates::{Authority, Identity},
@@ -23,7 +26,8 @@ fn settings_for(server: &Server, ports: &[u16]) -> Settings {
 
 fn reader_for(servers: &[&Server]) -> Reader {
     let ports: Vec<u16> = servers.iter().map(|server| server.port).collect();
-    Reader::new(settings_for(servers[0], &ports))
+    let [first, ..] = servers else { panic!("no server") };
+    Reader::new(settings_for(first, &ports))
 }
 
 async fn works() -> Server {
@@ -40,10 +44,12 @@ fn started() -> Vec<u8> {
     pve("200 OK", &format!(r#"{{"data":"{upid}"}}"#))
 }
 
-/// A port where nobody listens.
-async fn nobody() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    listener.local_addr().unwrap().port()
+/// A port where nobody listens, and nobody else can for as long as the socket is there.
+fn nobody() -> (TcpSocket, u16) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    (socket, port)
 }
 
 /// Puts the clock forward, and lets it go on.
@@ -60,9 +66,10 @@ async fn where_nobody_listens_the_next_host_is_asked_and_a_write_too() {
         Reply::Send(if is_write { started() } else { server::version() })
     })
     .await;
-    let reader = Reader::new(settings_for(&second, &[nobody().await, second.port]));
+    let (_socket, dead) = nobody();
+    let reader = Reader::new(settings_for(&second, &[dead, second.port]));
     reader.get(version()).await.unwrap();
-    let first_down = Reader::new(settings_for(&second, &[nobody().await, second.port]));
+    let first_down = Reader::new(settings_for(&second, &[dead, second.port]));
     Operator::new(first_down).post(start()).await.unwrap();
     assert_eq!(second.seen().len(), 2);
 }
@@ -253,7 +260,7 @@ async fn when_all_are_down_each_is_named_and_the_first_that_is_back_is_asked() {
     let (first, second) = (works().await, works().await);
     first.shut(true);
     second.shut(true);
-    let dead = nobody().await;
+    let (_socket, dead) = nobody();
     let ports = [dead, first.port, second.port];
     let operator = Operator::new(Reader::new(settings_for(&first, &ports)));
     for _ in 0..2 {

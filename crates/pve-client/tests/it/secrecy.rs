@@ -32,5 +32,5 @@ async fn nothing_that_can_be_shown_shows_the_secret() {
     }
     assert!(text.contains("root@pam!monitor"));
     assert_eq!(reader.token_id(), "root@pam!monitor");
-    assert_eq!(reader.host().to_string(), format!("127.0.0.1:{}", server.port));
+    assert_eq!(reader.host(), format!("127.0.0.1:{}", server.port));
 }

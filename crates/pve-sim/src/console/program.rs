@@ -17,6 +17,8 @@ const TOP: &str = "\x1b[?1049h\x1b[2J\x1b[1;1H\x1b[1mtop - 08:14:02 up 23 days, 
     \x1b[4;1H\x1b[7m  PID USER      %CPU  %MEM COMMAND            \x1b[m\
     \x1b[5;1H  211 www-data   \x1b[1;31m8.6\x1b[m   5.2 nginx\x1b[6;1H  188 root       \x1b[32m0.3\x1b[m   0.4 systemd-journald\x1b[?25l";
 
+const UPTIME: &str = " 08:14:02 up 23 days,  1 user,  load average: 0.41, 0.38, 0.35\r\n";
+
 const ITEMS: [&str; 3] = ["keyboard", "network", "quit"];
 
 /// Where somebody is.
@@ -150,7 +152,9 @@ impl State {
                     let _ = write!(out, "Linux {host} 6.12.48+deb13-amd64\r\n\r\n");
                     self.at = At::Shell(user);
                 } else {
-                    out.push_str("\r\nLogin incorrect\r\n");
+                    let password = &self.program.password;
+                    let _ =
+                        write!(out, "\r\nLogin incorrect (here the password is `{password}`)\r\n");
                     self.at = At::Login;
                 }
             }
@@ -182,9 +186,7 @@ impl State {
             "uname" => {
                 let _ = write!(out, "Linux {host} 6.12.48+deb13-amd64 x86_64 GNU/Linux\r\n");
             }
-            "uptime" => {
-                out.push_str(" 08:14:02 up 23 days,  1 user,  load average: 0.41, 0.38, 0.35\r\n")
-            }
+            "uptime" => out.push_str(UPTIME),
             "ls" => out.push_str("\x1b[01;34mbackups\x1b[0m  notes.txt\r\n"),
             "clear" => out.push_str("\x1b[H\x1b[2J"),
             "seq" => {
@@ -249,7 +251,10 @@ mod tests {
         let mut state = state();
         assert_eq!(state.feed(b"\r"), "\r\nweb01 login: ");
         assert_eq!(state.feed(b"root\r"), "root\r\nPassword: ");
-        assert_eq!(state.feed(b"wrong\r"), "\r\n\r\nLogin incorrect\r\nweb01 login: ");
+        assert_eq!(
+            state.feed(b"wrong\r"),
+            "\r\n\r\nLogin incorrect (here the password is `hunter2`)\r\nweb01 login: "
+        );
         state.feed(b"root\r");
         assert!(state.feed(b"hunter2\r").ends_with("\r\nroot@web01:~# "));
         let answered = "echo helo\x08 \x08lo\r\nhello\r\nroot@web01:~# ";

@@ -1,7 +1,5 @@
 //! Claude Code: the user's servers, beside much else that it keeps in that file.
 
-use serde_json::json;
-
 use super::client::{Client, Secret, merge_json};
 
 pub(super) const CLIENT: Client = Client {
@@ -13,8 +11,7 @@ pub(super) const CLIENT: Client = Client {
     },
     secret: Secret::Environment,
     merge: |text, server, existing| {
-        let mut entry = server.entry("${PVE_TOKEN_SECRET}");
-        entry["type"] = json!("stdio");
+        let entry = server.typed_entry("${PVE_TOKEN_SECRET}");
         merge_json(text, &["mcpServers", &server.name], &entry, existing)
     },
     then: "start Claude Code anew; `/mcp` in it shows the server. A project's own file is .mcp.json: --file .mcp.json",

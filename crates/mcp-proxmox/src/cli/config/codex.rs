@@ -152,12 +152,14 @@ mod tests {
             let mut text = String::from("# first\n");
             for (name, (_, pairs, is_server)) in tables {
                 let place = if is_server { "mcp_servers." } else { "" };
-                text += &format!("\n# about {name}\n[{place}t{name}]\n");
+                text +=
+                    &["\n# about ", &name.to_string(), "\n[", place, "t", &name.to_string(), "]\n"]
+                        .concat();
                 for (key, (_, value, is_commented)) in pairs {
                     if is_commented {
                         text += "  # said of it\n";
                     }
-                    text += &format!("k{key} = {value}\n");
+                    text += &["k", &key.to_string(), " = ", &value, "\n"].concat();
                 }
             }
             text

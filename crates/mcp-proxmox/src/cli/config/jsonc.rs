@@ -132,34 +132,25 @@ impl Document {
             .text
             .get(container.clone())
             .is_some_and(|text| last.is_some() && !text.contains('\n'));
-        match last {
-            Some(last) => {
-                // A comma may be there already, behind comments: a trailing one.
-                let mut scan = Scan { text: &self.text, at: last, depth: 0 };
-                let _ = scan.blank();
-                let has_comma = scan.peek() == Some(',');
-                let space = if is_on_one_line { " ".to_owned() } else { line };
-                if has_comma {
-                    let end = scan.end_of_item(scan.at + 1, container.end);
-                    self.text.insert_str(end, &format!("{space}{item}"));
-                } else {
-                    // What follows the last value on its line, such as a comment, belongs to it.
-                    let end = scan.end_of_item(last, container.end);
-                    self.text.insert_str(end, &format!("{space}{item}"));
-                    self.text.insert(last, ',');
-                }
-            }
-            None => {
-                let inner = container.start + 1..container.end - 1;
-                let is_blank =
-                    self.text.get(inner.clone()).is_some_and(|text| text.trim().is_empty());
-                if is_blank {
-                    self.text.replace_range(inner, &format!("{line}{item}{outer}"));
-                } else {
-                    // Only comments: they stay, in front.
-                    self.text.insert_str(inner.end, &format!("{line}{item}{outer}"));
-                }
-            }
+        let Some(last) = last else {
+            let inner = container.start + 1..container.end - 1;
+            let is_blank = self.text.get(inner.clone()).is_some_and(|text| text.trim().is_empty());
+            // Where there are only comments, they stay, in front.
+            let place = if is_blank { inner } else { inner.end..inner.end };
+            self.text.replace_range(place, &format!("{line}{item}{outer}"));
+            return;
+        };
+        // A comma may be there already, behind comments: a trailing one.
+        let mut scan = Scan { text: &self.text, at: last, depth: 0 };
+        let _ = scan.blank();
+        let has_comma = scan.peek() == Some(',');
+        // What follows the last value on its line, such as a comment, belongs to it.
+        let after = if has_comma { scan.at + 1 } else { last };
+        let end = scan.end_of_item(after, container.end);
+        let space = if is_on_one_line { " ".to_owned() } else { line };
+        self.text.insert_str(end, &format!("{space}{item}"));
+        if !has_comma {
+            self.text.insert(last, ',');
         }
     }
 
@@ -257,9 +248,7 @@ impl<'a> Scan<'a> {
             } else if let Some(comment) = rest.strip_prefix("/*") {
                 let end = comment.find("*/").ok_or_else(|| self.wrong("a comment has no end"))?;
                 self.at += 2 + end + 2;
-            } else if let Some(blank) =
-                rest.chars().next().filter(|letter| letter.is_ascii_whitespace())
-            {
+            } else if let Some(blank) = rest.chars().next().filter(char::is_ascii_whitespace) {
                 self.at += blank.len_utf8();
             } else {
                 return Ok(());

@@ -116,7 +116,7 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<Exit
             "\n{}: this goes{place}; --write merges it there, and keeps what is in it",
             client.title
         ));
-        notes.iter().for_each(|note| tell(&format!("note: {note}")));
+        tell_all(&notes);
         return Ok(ExitCode::SUCCESS);
     }
     let Some(file) = file else {
@@ -130,7 +130,7 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<Exit
     match merge_into(client, &file, &server, existing) {
         Ok(done) => {
             print(&done)?;
-            notes.iter().for_each(|note| tell(&format!("note: {note}")));
+            tell_all(&notes);
             Ok(ExitCode::SUCCESS)
         }
         Err(wrong) => Ok(complain(
@@ -141,6 +141,13 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<Exit
             ),
             1,
         )),
+    }
+}
+
+/// What the user should know.
+fn tell_all(notes: &[String]) {
+    for note in notes {
+        tell(&format!("note: {note}"));
     }
 }
 

@@ -35,8 +35,8 @@ fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, Stri
         document.set(&["$schema"], &json!("https://opencode.ai/config.json"))?;
     }
     // A server by the name of `servers` would have a type.
-    let deeper = document.get(&["mcp"])?.unwrap_or_default();
-    let is_deeper = deeper["servers"].is_object() && deeper["servers"].get("type").is_none();
+    let deeper = document.get(&["mcp", "servers"])?;
+    let is_deeper = deeper.is_some_and(|deeper| deeper.is_object() && deeper.get("type").is_none());
     let path: &[&str] =
         if is_deeper { &["mcp", "servers", &server.name] } else { &["mcp", &server.name] };
     merge_json(&document.into_text(), path, &entry, existing)

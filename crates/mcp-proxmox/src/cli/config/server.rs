@@ -119,6 +119,16 @@ impl Server {
             "env": self.environment(reference),
         })
     }
+
+    /// The same for clients that also want to know that it is a program and not an address.
+    pub(super) fn typed_entry(&self, reference: &str) -> Value {
+        json!({
+            "type": "stdio",
+            "command": self.command,
+            "args": self.arguments,
+            "env": self.environment(reference),
+        })
+    }
 }
 
 /// The settings that are paths.

@@ -21,8 +21,7 @@ pub(super) const CLIENT: Client = Client {
 };
 
 fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, String> {
-    let mut entry = server.entry(&format!("${{input:{INPUT}}}"));
-    entry["type"] = json!("stdio");
+    let entry = server.typed_entry(&format!("${{input:{INPUT}}}"));
     let merged = merge_json(text, &["servers", &server.name], &entry, existing)?;
     let Merged::Changed(text) = merged else { return Ok(merged) };
     let mut document = Document::new(&text)?;

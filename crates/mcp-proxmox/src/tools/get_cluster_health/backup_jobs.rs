@@ -33,7 +33,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
     targets(facts, jobs, report);
 }
 
-fn is_on(job: &&Job) -> bool {
+fn is_on(job: &Job) -> bool {
     job.enabled != Some(false)
 }
 
@@ -62,7 +62,7 @@ fn uncovered(facts: &Facts, jobs: &[Job], guests: &[&Listed], report: &mut Repor
 
 /// PVE counts a job that is switched off as one that has its guests.
 fn switched_off(jobs: &[Job], guests: &[&Listed], report: &mut Report) {
-    let on: Vec<&Job> = jobs.iter().filter(is_on).collect();
+    let on: Vec<&Job> = jobs.iter().filter(|job| is_on(job)).collect();
     for job in jobs.iter().filter(|job| !is_on(job)) {
         // Which pool a guest is in may be hidden: then an enabled job by pool may have it.
         let by_pool =
@@ -108,7 +108,7 @@ fn picks(job: &Job, guest: &Listed) -> bool {
 /// Storages that jobs write to and cannot.
 fn targets(facts: &Facts, jobs: &[Job], report: &mut Report) {
     let Ok(storages) = &facts.storages else { return };
-    for job in jobs.iter().filter(is_on) {
+    for job in jobs.iter().filter(|job| is_on(job)) {
         let Some(target) = job.storage.as_deref() else { continue };
         let Some(storage) = storages.all.iter().find(|storage| storage.id.as_str() == target)
         else {
@@ -207,7 +207,7 @@ mod tests {
     fn a_job_whose_storage_is_gone_is_told() {
         let mut facts = facts(
             vec![job("nightly", |job| {
-                (job.all, job.storage) = (Some(true), Some("nas".to_owned()))
+                (job.all, job.storage) = (Some(true), Some("nas".to_owned()));
             })],
             &[],
         );

@@ -3,11 +3,13 @@
 //! First the list of nodes, alone, since a wrong token costs PVE's 3 s each time. Then everything that the
 //! cluster's file system answers at once. Then the nodes, a few side by side, each with its own time (see
 //! [`node`]), while the storages that hold backups are read one after the other ([`volumes`]). **The number
-//! of requests is bounded:** some 20, at most 8 for each node that is online, and two fixed budgets.
+//! of requests is bounded:** some 20, at most 9 for each node that is online, and two fixed budgets.
 
 pub(super) mod ask;
 pub(super) mod node;
 pub(super) mod volumes;
+
+use std::time::Duration;
 
 use futures_util::join;
 use pve_client::{
@@ -37,6 +39,9 @@ use crate::{
 const CLUSTER_SECONDS: u64 = 12;
 /// How long Ceph may take, which hangs where its monitors do.
 const CEPH_SECONDS: u64 = 6;
+
+/// What is left of a call's time after the last answer.
+const JUDGING: Duration = Duration::from_secs(3);
 
 /// From where on something is a problem.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +85,9 @@ pub(super) struct Facts {
 impl Facts {
     /// Asks for everything.
     pub(super) async fn gather(pve: &Reader, call: &Call, limits: Limits) -> Result<Self, Failure> {
+        // What came by then has to be put together.
+        let end = call.deadline.checked_sub(JUDGING).unwrap_or(call.deadline);
+        let (call, pve) = (&Call { deadline: end, ..call.clone() }, &pve.until(end));
         let listed = pve.get(pve_node::list()).await;
         let mut listed = listed.map_err(|error| Failure::from_pve("list the nodes", &error))?;
         if listed.is_empty() {

@@ -103,7 +103,7 @@ fn stuck(facts: &Facts, guests: &[Listed], report: &mut Report) {
                 }
             }
             Some(Err(reason)) => {
-                report.missed_on(&node.name, "paused VMs and VMs with disk errors", reason)
+                report.missed_on(&node.name, "paused VMs and VMs with disk errors", reason);
             }
             None => {}
         }

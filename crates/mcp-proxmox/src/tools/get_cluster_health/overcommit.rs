@@ -56,7 +56,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
                             None => id.to_owned(),
                         };
                         let told = told(&name, promised, share);
-                        let node = node.map(|node| node.as_str());
+                        let node = node.map(pve_client::NodeName::as_str);
                         found.push((used >= facts.limits.full - NEAR, name, storage, node, told));
                     }
                 }

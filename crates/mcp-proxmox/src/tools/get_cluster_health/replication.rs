@@ -141,7 +141,7 @@ mod tests {
         let report = report(vec![
             state(100, due),
             state(101, |state| {
-                (state.pid, state.next_sync) = (Some(7), Some(1_800_000_000 - 9000))
+                (state.pid, state.next_sync) = (Some(7), Some(1_800_000_000 - 9000));
             }),
             state(102, |state| (state.disable, state.next_sync) = (Some(true), Some(1))),
         ]);

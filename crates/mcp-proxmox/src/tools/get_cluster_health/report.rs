@@ -174,7 +174,8 @@ fn fold(missed: &[Missed]) -> Vec<String> {
             nodes.push(node);
         }
     }
-    let told = by_reason.into_iter().map(|(reason, whats, nodes)| {
+    let told = by_reason.into_iter().map(|(reason, whats, mut nodes)| {
+        nodes.sort_unstable();
         let whats = whats.join(", ");
         let on = if nodes.is_empty() { String::new() } else { format!(" of {}", listed(nodes)) };
         paragraph(&format!("{whats}{on}: {reason}"))

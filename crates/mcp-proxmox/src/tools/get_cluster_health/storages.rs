@@ -92,9 +92,12 @@ fn full<'a>(storages: impl Iterator<Item = &'a Storage>, limit: f64, report: &mu
         [(Severity::Critical, "full", critical), (Severity::Warning, "nearly full", nearly)]
     {
         let Some((_, storage, place)) = found.first() else { continue };
-        let name = |storage: &Storage, place: &Place| match storage.is_shared {
-            true => storage.id.as_str().to_owned(),
-            false => format!("{} on {}", storage.id.as_str(), place.node),
+        let name = |storage: &Storage, place: &Place| {
+            if storage.is_shared {
+                storage.id.as_str().to_owned()
+            } else {
+                format!("{} on {}", storage.id.as_str(), place.node)
+            }
         };
         let names = found.iter().map(|(_, storage, place)| name(storage, place));
         let is_are = if found.len() == 1 { "is" } else { "are" };
@@ -102,10 +105,8 @@ fn full<'a>(storages: impl Iterator<Item = &'a Storage>, limit: f64, report: &mu
         let evidence = found.iter().filter_map(|(_, storage, place)| {
             Some(format!("{} {}", name(storage, place), place.share?))
         });
-        let mut next = format!("get_storage_status storage={}", storage.id.as_str());
-        if !storage.is_shared {
-            next.push_str(&format!(" node={}", place.node));
-        }
+        let on = if storage.is_shared { String::new() } else { format!(" node={}", place.node) };
+        let next = format!("get_storage_status storage={}{on}", storage.id.as_str());
         report.found(severity, what, listed(evidence), next);
     }
 }

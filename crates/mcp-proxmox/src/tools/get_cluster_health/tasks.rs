@@ -79,7 +79,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
 fn evidence(tasks: &[&Listed]) -> String {
     let mut ends: Vec<(String, Vec<String>)> = Vec::new();
     for task in tasks {
-        let end = task.exit().map(label).unwrap_or_else(|| "no status".to_owned());
+        let end = task.exit().map_or_else(|| "no status".to_owned(), label);
         let node = task.node.as_ref().map(ToString::to_string).unwrap_or_default();
         let about = match task.id.as_deref().filter(|id| !id.is_empty()) {
             Some(id) => format!("{} on {node}", label(id)),

@@ -64,6 +64,13 @@ impl Area {
     }
 }
 
+/// Whether this part of a screen is another than before. One of another size is.
+pub(super) fn differs(before: &Screenshot, now: &Screenshot, area: Area) -> bool {
+    let part =
+        |shot: &Screenshot| area.within(shot.width, shot.height).ok().map(|area| cut(shot, area));
+    (before.width, before.height) != (now.width, now.height) || part(before) != part(now)
+}
+
 /// The part of the screen as a picture that is at most so wide.
 pub(super) fn of(shot: &Screenshot, area: Area, max_width: u32) -> Option<Made> {
     let part = cut(shot, area);

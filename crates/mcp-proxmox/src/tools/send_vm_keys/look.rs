@@ -6,7 +6,6 @@ use pve_client::{
     guest::{self, Current},
 };
 
-use super::Console;
 use crate::{
     answer::clean::label,
     call::Call,
@@ -38,7 +37,7 @@ pub(super) async fn at(
     pve: &Reader,
     call: &Call,
     vm: &str,
-    console: Option<Console>,
+    serial: Option<u8>,
 ) -> Result<Scene, Failure> {
     let found = find(pve, vm).await?;
     let part = pve.until(call.part(PART_SECONDS));
@@ -52,7 +51,7 @@ pub(super) async fn at(
         Failure::from_pve(&asked, &error)
     })?;
     may_touch(call, &found, &current)?;
-    let (to, into, serial) = place(&found, console)?;
+    let (to, into) = place(&found, serial, version)?;
     is_awake(&found, &current)?;
     // A pool can give what the path of the guest does not name in older versions.
     let lacks_right = found.listed.pool.is_none()
@@ -81,32 +80,26 @@ fn may_touch(call: &Call, found: &Found, current: &Current) -> Result<(), Failur
     call.policy.may_touch(Marks { vmid, tags: Some(&tags), pool: listed.pool.as_deref() })
 }
 
-type Place = (&'static str, Into, Option<u8>);
-
 /// Which console is meant.
-fn place(found: &Found, console: Option<Console>) -> Result<Place, Failure> {
-    let of_kind = match found.guest.kind {
-        Kind::Qemu => Console::Display,
-        Kind::Lxc => Console::Tty,
-    };
-    let serial = |name, number| Ok((name, Into::Terminal, Some(number)));
-    match (found.guest.kind, console.unwrap_or(of_kind)) {
-        (_, Console::Display) => Ok(("display", Into::Keyboard, None)),
-        (Kind::Lxc, Console::Tty) => Ok(("tty", Into::Terminal, None)),
-        (Kind::Qemu, Console::Serial0) => serial("serial0", 0),
-        (Kind::Qemu, Console::Serial1) => serial("serial1", 1),
-        (Kind::Qemu, Console::Serial2) => serial("serial2", 2),
-        (Kind::Qemu, Console::Serial3) => serial("serial3", 3),
-        (Kind::Qemu, Console::Tty) => Err(Failure::new(format!(
-            "{} is a VM, which has no tty for PVE; nothing was typed",
-            named(found)
-        ))
-        .hint("its consoles are `display` and, where it has one, `serial0`")),
-        (Kind::Lxc, _) => Err(Failure::new(format!(
+fn place(
+    found: &Found,
+    serial: Option<u8>,
+    version: (u32, u32),
+) -> Result<(&'static str, Into), Failure> {
+    match (found.guest.kind, serial) {
+        (Kind::Qemu, None) => Ok(("display", Into::Keyboard)),
+        (Kind::Qemu, Some(0)) => Ok(("serial0", Into::Terminal)),
+        (Kind::Qemu, Some(1)) => Ok(("serial1", Into::Terminal)),
+        (Kind::Qemu, Some(2)) => Ok(("serial2", Into::Terminal)),
+        (Kind::Qemu, Some(_)) => Ok(("serial3", Into::Terminal)),
+        // Before, no token comes to a tty, but every one to the display that is drawn of it.
+        (Kind::Lxc, None) if version < (9, 1) => Ok(("display", Into::Keyboard)),
+        (Kind::Lxc, None) => Ok(("tty", Into::Terminal)),
+        (Kind::Lxc, Some(_)) => Err(Failure::new(format!(
             "{} is a container, which has no serial ports; nothing was typed",
             named(found)
         ))
-        .hint("its console is `tty`")),
+        .hint("leave `serial` out: its console is a tty")),
     }
 }
 

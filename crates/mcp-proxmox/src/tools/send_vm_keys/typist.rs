@@ -213,5 +213,5 @@ fn not_opened(scene: &Scene, error: &ConsoleError) -> Failure {
         problem => Failure::new(format!("could not {asked}: {}", said(problem))),
     };
     Failure::new(format!("{}; nothing was typed", failure.what()))
-        .hint("a VM without a display (`vga: none`) may have a serial port: `console: serial0`; get_vm_status tells how the guest is")
+        .hint("a VM without a display (`vga: none`) may have a serial port: `serial: 0`; get_vm_status tells how the guest is")
 }

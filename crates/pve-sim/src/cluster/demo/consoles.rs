@@ -37,7 +37,7 @@ const BOOT_OF_MAIL: [&str; 5] = [
 ];
 
 fn booting(program: Program, boot: [&'static str; 5]) -> Terminal {
-    let boots = boot.map(|piece| piece.into()).to_vec();
+    let boots = boot.map(Into::into).to_vec();
     Terminal { boots, ..Terminal::running(program) }
 }
 

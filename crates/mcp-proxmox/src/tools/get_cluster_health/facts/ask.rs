@@ -26,6 +26,11 @@ impl Asking {
         Self { pve, gone: None, has_answered: false, is_daemon_dead: false }
     }
 
+    /// Asks nothing more, for this reason.
+    pub(super) fn give_up(&mut self, reason: &str) {
+        self.gone = Some(reason.to_owned());
+    }
+
     /// Asks one thing, if that makes sense.
     pub(super) async fn ask<T>(&mut self, request: Get<T>) -> Known<T> {
         if let Some(reason) = &self.gone {

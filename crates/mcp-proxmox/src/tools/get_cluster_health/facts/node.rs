@@ -1,5 +1,7 @@
 //! What one node is asked: one question after the other, the cheapest first, within the node's own time.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use pve_client::{
@@ -8,12 +10,14 @@ use pve_client::{
     task::{self, Filter, Outcome, Source},
 };
 
+use tokio::time::{Duration, Instant};
+
 use super::{
     Facts,
     ask::{Asking, Known},
     volumes,
 };
-use crate::call::Call;
+use crate::{call::Call, tools::get_cluster_health::locks};
 
 /// How long the first answer of a node may take, in seconds. A node that hangs costs this and no more.
 const FIRST_SECONDS: u64 = 6;
@@ -21,6 +25,8 @@ const FIRST_SECONDS: u64 = 6;
 const NODE_SECONDS: u64 = 15;
 /// How long all nodes may take, in seconds.
 const ALL_SECONDS: u64 = 34;
+/// Why a node was not asked.
+const LATE: &str = "it was not asked: nodes that hang took the time of all";
 /// How many nodes are asked at once. The storages take the fourth place that a host has.
 const AT_ONCE: usize = 3;
 /// How many guests' configurations are read in all, to see whether they start at boot.
@@ -51,6 +57,8 @@ pub(crate) struct Said {
     pub(crate) certificates: Known<Vec<pve_node::CertificateInfo>>,
     /// Tasks that failed or warned.
     pub(crate) tasks: Known<Vec<task::Listed>>,
+    /// Tasks that run. `None` where no guest of it is locked.
+    pub(crate) running: Option<Known<Vec<task::Listed>>>,
     /// `None` where no guest of it is replicated.
     pub(crate) replication: Option<Known<Vec<replication::State>>>,
     /// `None` where no VM of it runs, or the cluster is too large.
@@ -70,6 +78,7 @@ pub(crate) struct Said {
 pub(crate) struct Plan {
     node: NodeFacts,
     is_replicating: bool,
+    has_locks: bool,
     wants_vms: bool,
     configs: Vec<GuestRef>,
     disks: Vec<StorageId>,
@@ -118,6 +127,7 @@ impl Facts {
             .map(|node| Plan {
                 is_replicating: on(&node.name)
                     .any(|guest| guest.vmid.is_some_and(|vmid| replicated.contains(&vmid))),
+                has_locks: on(&node.name).any(|guest| locks::lock(guest).is_some()),
                 wants_vms: is_small && on(&node.name).any(is_running_vm),
                 configs: stopped
                     .iter()
@@ -150,13 +160,18 @@ fn is_running_vm(guest: &guest::Listed) -> bool {
 
 /// Asks all nodes that are online. One that is not reached within the time of all is told as such.
 pub(super) async fn ask_all(pve: &Reader, call: &Call, plans: Vec<Plan>) -> Vec<NodeFacts> {
-    let pve = pve.until(call.part(ALL_SECONDS));
-    let pve = &pve;
+    let end = call.part(ALL_SECONDS);
+    let pve = pve.until(end);
+    let (pve, n_done, n_all) = (&pve, &AtomicU32::new(0), plans.len());
     let answers = stream::iter(plans).map(|plan| async move {
         if !plan.node.is_online() {
             return plan.node;
         }
-        ask_one(pve, call, plan).await
+        let node = ask_one(pve, call, plan, end).await;
+        let n_done = n_done.fetch_add(1, Ordering::Relaxed) + 1;
+        let total = u32::try_from(n_all).ok().map(f64::from);
+        call.progress.report(f64::from(n_done), total, format!("{} was asked", node.name));
+        node
     });
     // In no order, or one node that hangs would keep all the later ones waiting.
     let mut nodes: Vec<NodeFacts> = answers.buffer_unordered(AT_ONCE).collect().await;
@@ -164,9 +179,14 @@ pub(super) async fn ask_all(pve: &Reader, call: &Call, plans: Vec<Plan>) -> Vec<
     nodes
 }
 
-async fn ask_one(pve: &Reader, call: &Call, plan: Plan) -> NodeFacts {
+async fn ask_one(pve: &Reader, call: &Call, plan: Plan, end: Instant) -> NodeFacts {
     let name = &plan.node.name;
     let mut node = Asking::new(pve.until(call.part(NODE_SECONDS)));
+    // A node that would have less time than others is not blamed for not answering.
+    let is_late = end < Instant::now() + Duration::from_secs(FIRST_SECONDS);
+    if is_late {
+        node.give_up(LATE);
+    }
     let status = node.ask_until(call.part(FIRST_SECONDS), pve_node::status(name)).await;
     // Without Sys.Audit there is none of these either, and of tasks only the token's own.
     let is_hidden = status.as_ref().is_err_and(|reason| reason.contains("Sys.Audit"));
@@ -179,10 +199,14 @@ async fn ask_one(pve: &Reader, call: &Call, plan: Plan) -> NodeFacts {
         (ahead, tasks, node.ask(pve_node::services(name)).await)
     };
     let certificates = node.ask(pve_node::certificates(name)).await;
-    let replication = match plan.is_replicating {
-        true => Some(node.ask(replication::on_node(name)).await),
-        false => None,
+    let running = if plan.has_locks && !is_hidden {
+        let filter = Filter { source: Source::Active, limit: Some(TASKS), ..Filter::default() };
+        Some(node.ask(task::list(name, &filter)).await)
+    } else {
+        None
     };
+    let replication =
+        if plan.is_replicating { Some(node.ask(replication::on_node(name)).await) } else { None };
     let mut at_boot = Vec::new();
     for guest in &plan.configs {
         let config = node.ask(guest::config(guest)).await;
@@ -194,10 +218,7 @@ async fn ask_one(pve: &Reader, call: &Call, plan: Plan) -> NodeFacts {
         disks.push((storage.clone(), node.ask(storage::content(name, storage, None)).await));
     }
     // The slowest at the end, so that it holds up nothing else.
-    let vms = match plan.wants_vms {
-        true => Some(node.ask(guest::list_full(name)).await),
-        false => None,
-    };
+    let vms = if plan.wants_vms { Some(node.ask(guest::list_full(name)).await) } else { None };
     let Asking { gone, is_daemon_dead, .. } = node;
     let said = Said {
         status,
@@ -205,11 +226,12 @@ async fn ask_one(pve: &Reader, call: &Call, plan: Plan) -> NodeFacts {
         services,
         certificates,
         tasks,
+        running,
         replication,
         vms,
         at_boot,
         disks,
-        gone,
+        gone: gone.filter(|_| !is_late),
         is_daemon_dead,
     };
     NodeFacts { said: Some(said), ..plan.node }
@@ -262,6 +284,7 @@ impl Said {
             services: Ok(Vec::new()),
             certificates: Ok(Vec::new()),
             tasks: Ok(Vec::new()),
+            running: None,
             replication: None,
             vms: None,
             at_boot: Vec::new(),
@@ -269,5 +292,34 @@ impl Said {
             gone: None,
             is_daemon_dead: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+    use pve_client::{Host, Secret, Settings, Token};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_node_whose_turn_comes_too_late_is_not_asked_and_not_blamed() {
+        // Nothing listens there: asking would fail otherwise.
+        let token = Token::new("root@pam", "x", Secret::new("x".to_owned())).unwrap();
+        let pve = Reader::new(Settings::new(Host::new("127.0.0.1", 1), token));
+        let plan = Plan {
+            node: NodeFacts::online("pve1"),
+            is_replicating: false,
+            has_locks: false,
+            wants_vms: true,
+            configs: Vec::new(),
+            disks: Vec::new(),
+        };
+        let call = Call::begin(TimeZone::UTC);
+        let node = ask_one(&pve, &call, plan, Instant::now()).await;
+        let said = node.said.unwrap();
+        assert_eq!(said.status, Err(LATE.to_owned()));
+        assert_eq!(said.vms, Some(Err(LATE.to_owned())));
+        assert_eq!(said.gone, None);
     }
 }

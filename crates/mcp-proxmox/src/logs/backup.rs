@@ -48,8 +48,9 @@ impl Backups {
     }
 
     /// What became of a guest, if it is one of them.
-    pub fn find(&self, vmid: u32) -> Option<&Guest> {
-        self.guests.iter().rev().find(|guest| guest.vmid == u64::from(vmid))
+    pub fn into_guest(mut self, vmid: u32) -> Option<Guest> {
+        let at = self.guests.iter().rposition(|guest| guest.vmid == u64::from(vmid))?;
+        Some(self.guests.swap_remove(at))
     }
 
     /// The guests. The last one without a result is at work where the task runs.

@@ -224,7 +224,9 @@ impl Reading<'_> {
                 }
                 _ => None,
             };
-            older.into_iter().for_each(|older| self.older(older));
+            if let Some(older) = older {
+                self.older(older);
+            }
             return None;
         }
         Some(is_past)

@@ -171,7 +171,9 @@ impl Tool for SearchLogs {
         journals.into_iter().chain(tasks).for_each(|hits| all.extend(hits));
         all.missing.sort_unstable();
         all.partial.sort_unstable();
-        cluster.into_iter().for_each(|hits| all.extend(hits));
+        if let Some(hits) = cluster {
+            all.extend(hits);
+        }
         all.notes.extend(limited);
         if unit.is_some() && (is_named(Source::Tasks) || is_named(Source::Cluster)) {
             all.notes.push("with `unit` journals alone are searched".to_owned());

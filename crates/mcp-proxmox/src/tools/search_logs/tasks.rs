@@ -1,6 +1,6 @@
 //! Tasks as a source: each is a line, at the time at which it ended, with what the log of a failed one says.
 
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 use pve_client::{
     Error, NodeName, Upid,
     task::{Filter, Listed},
@@ -15,7 +15,8 @@ use crate::{
     failure::Failure,
     logs::{
         backup::{Backups, Guest},
-        task_log::{self, Part},
+        pattern::Traces,
+        task_log,
         tasks::{self, List, Outcome, is_console},
     },
 };
@@ -28,9 +29,19 @@ const LOGS: usize = 5;
 /// How many lines at the end of such a log are looked through.
 const ENDING: u32 = 200;
 const BACKUP: u32 = 3000;
+/// How many are read at once.
+const AT_ONCE: usize = 2;
 
-/// The logs that were read.
-type Logs = Vec<(Upid, Part)>;
+/// What is kept of a log.
+struct Log {
+    upid: Upid,
+    /// Its last lines, as they are shown. None of a backup of several guests: the others' say nothing.
+    lines: Vec<String>,
+    /// What it says of the guest that is looked for, where it is a backup of several.
+    guest: Option<Guest>,
+    is_cut: bool,
+    is_missing: bool,
+}
 
 impl Search<'_> {
     /// A node's tasks, with what the logs of those say that failed.
@@ -65,7 +76,7 @@ impl Search<'_> {
 
     /// The logs that are worth reading: of the newest tasks that failed, and of the newest backups of
     /// several guests where one guest is looked for.
-    async fn logs(&self, node: &NodeName, tasks: &[Listed], hits: &mut Hits) -> Logs {
+    async fn logs(&self, node: &NodeName, tasks: &[Listed], hits: &mut Hits) -> Vec<Log> {
         let of_failed = tasks.iter().filter(|task| !self.is_of_several(task) && has_failed(task));
         let of_several = tasks.iter().filter(|task| self.is_of_several(task));
         let (n_failed, n_several) = (of_failed.clone().count(), of_several.clone().count());
@@ -78,27 +89,27 @@ impl Search<'_> {
                 ));
             }
         }
-        let upids = |upid: &Listed, lines| Some((upid.upid.clone()?, lines));
-        let wanted = of_failed.filter_map(|task| upids(task, ENDING)).take(LOGS);
-        let wanted = wanted.chain(of_several.filter_map(|task| upids(task, BACKUP)).take(LOGS));
-        let read = join_all(wanted.map(|(upid, lines)| self.log(upid, lines))).await;
-        let mut logs = Logs::new();
-        let mut n_cut = 0;
-        for (upid, part) in read {
-            match part {
-                Ok(part) if part.is_missing => {
+        let upids = |task: &Listed| task.upid.clone();
+        let of_failed = of_failed.filter_map(upids).take(LOGS).map(|upid| self.log(upid, false));
+        let of_several = of_several.filter_map(upids).take(LOGS).map(|upid| self.log(upid, true));
+        // In futures of their own, so that the memory of one is free before the next one is read.
+        let of_failed = stream::iter(of_failed.collect::<Vec<_>>()).buffered(AT_ONCE);
+        let of_several = stream::iter(of_several.collect::<Vec<_>>()).buffered(AT_ONCE);
+        let read = of_failed.chain(of_several).collect::<Vec<_>>().await;
+        let mut logs = Vec::new();
+        for (upid, log) in read {
+            match log {
+                Ok(log) if log.is_missing => {
                     hits.missing.push(format!("the log of {upid} is gone"));
                 }
-                Ok(part) => {
-                    n_cut += usize::from(part.lines.first().is_some_and(|line| line.n > 1));
-                    logs.push((upid, part));
-                }
+                Ok(log) => logs.push(log),
                 Err(error) => {
                     let asked = format!("read the log of {upid}");
                     hits.missing.push(Failure::from_pve(&asked, &error).what().to_owned());
                 }
             }
         }
+        let n_cut = logs.iter().filter(|log| log.is_cut).count();
         if n_cut > 0 && (self.pattern.is_some() || self.traces.is_some()) {
             hits.notes.push(format!(
                 "of {n_cut} long task logs on {node} only the last lines ({ENDING}, of backups {BACKUP}) were searched: get_task with `pattern` searches the rest"
@@ -107,17 +118,35 @@ impl Search<'_> {
         logs
     }
 
-    async fn log(&self, upid: Upid, lines: u32) -> (Upid, Result<Part, Error>) {
+    async fn log(&self, upid: Upid, is_of_several: bool) -> (Upid, Result<Log, Error>) {
+        let lines = if is_of_several { BACKUP } else { ENDING };
         let part = task_log::tail(&self.of_node(), &upid, lines).await;
-        (upid, part)
+        let log = part.map(|part| {
+            let mut log = Log {
+                upid: upid.clone(),
+                lines: Vec::new(),
+                guest: None,
+                is_cut: part.lines.first().is_some_and(|line| line.n > 1),
+                is_missing: part.is_missing,
+            };
+            if let Some(traces) = self.traces.as_ref().filter(|_| is_of_several) {
+                let mut backups = Backups::default();
+                part.lines.iter().for_each(|line| backups.add(&line.text));
+                log.guest = backups.into_guest(traces.vmid);
+            } else {
+                log.lines = part.lines.iter().map(task_log::Line::shown).collect();
+            }
+            log
+        });
+        (upid, log)
     }
 
     /// Whether only the log tells what became of the guest that is looked for.
     fn is_of_several(&self, task: &Listed) -> bool {
-        self.traces.as_ref().is_some_and(|traces| {
-            let id = task.id.as_deref().unwrap_or_default();
-            task.kind.as_deref() == Some("vzdump") && id != traces.vmid.to_string()
-        })
+        let id = task.id.as_deref().unwrap_or_default();
+        self.traces.is_some()
+            && task.kind.as_deref() == Some("vzdump")
+            && id.parse::<u32>().is_err()
     }
 
     /// Consoles mostly end as if with an error, and are none. What a backup of several guests did with one
@@ -130,17 +159,15 @@ impl Search<'_> {
     }
 
     /// The task as one line, with the line of its log that tells most.
-    fn task(&self, node: &NodeName, task: &Listed, logs: &Logs) -> Option<Hit> {
+    fn task(&self, node: &NodeName, task: &Listed, logs: &[Log]) -> Option<Hit> {
         let upid = task.upid.as_ref();
-        let part = logs.iter().find(|(of, _)| Some(of) == upid).map(|(_, part)| part);
+        let log = logs.iter().find(|log| Some(&log.upid) == upid);
         let kind = task.kind.as_deref().unwrap_or("task");
         let id = task.id.as_deref().unwrap_or_default();
         let who = task.who().unwrap_or_default();
         let (outcome, said) = match &self.traces {
             Some(traces) if self.is_of_several(task) => {
-                let mut backups = Backups::default();
-                part?.lines.iter().for_each(|line| backups.add(&line.text));
-                let guest = backups.find(traces.vmid)?;
+                let guest = log?.guest.as_ref()?;
                 (
                     of_guest(guest, Outcome::of(task)),
                     in_words(guest, traces.vmid, Outcome::of(task)),
@@ -154,17 +181,13 @@ impl Search<'_> {
         }
         let head = format!("{kind} {id} by {who}: {said}");
         let fits = |text: &str| self.pattern.as_ref().is_none_or(|pattern| pattern.fits(text));
-        let is_own = self
-            .traces
-            .as_ref()
-            .is_none_or(|traces| self.is_of_several(task) || id == traces.vmid.to_string());
+        let is_own_of = |traces: &Traces| self.is_of_several(task) || id == traces.vmid.to_string();
+        let is_own = self.traces.as_ref().is_none_or(is_own_of);
         let is_of_guest =
             |text: &str| is_own || self.traces.as_ref().is_none_or(|traces| traces.fits(text));
-        // Of a backup of several guests the others' lines say nothing.
-        let lines = part.filter(|_| !self.is_of_several(task)).map(|part| part.lines.as_slice());
         let lines = || {
-            let lines = lines.unwrap_or_default().iter();
-            lines.map(task_log::Line::shown).filter(|line| fits(line) && is_of_guest(line))
+            let lines = log.into_iter().flat_map(|log| &log.lines);
+            lines.filter(|line| fits(line) && is_of_guest(line))
         };
         if !(fits(&head) && is_own) && lines().next().is_none() {
             return None;

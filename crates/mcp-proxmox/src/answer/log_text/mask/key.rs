@@ -13,9 +13,9 @@ pub fn hide_keys<T>(lines: &mut [T], text: impl Fn(&mut T) -> &mut String) {
     let mut left = 0usize;
     for nth in 0..lines.len() {
         let Some(line) = lines.get_mut(nth).map(&text) else { break };
-        if line.contains("-----BEGIN ") {
+        if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY") {
             left = if line.contains("-----END ") { 0 } else { LINES };
-        } else if line.contains("-----END ") {
+        } else if line.contains("-----END ") && line.contains("PRIVATE KEY") {
             let is_open = std::mem::take(&mut left) > 0;
             // The beginning was not seen: what stands directly in front is of the key.
             let before = lines.get_mut(..nth).unwrap_or_default().iter_mut().rev().map(&text);

@@ -83,8 +83,9 @@ pub enum Entry {
     Line(LogText),
     /// An entry as an object.
     Record(Record),
-    /// The machine started again here.
-    Reboot,
+    /// The machine started again here; when its first entry was written, in microseconds since 1970,
+    /// where that is told.
+    Reboot(Option<i64>),
 }
 
 /// An entry as an object.
@@ -208,10 +209,10 @@ impl Row {
 
     fn entry(self) -> Option<Entry> {
         match self {
-            Self::Text(text) if text.text == "-- Reboot --" => Some(Entry::Reboot),
+            Self::Text(text) if text.text == "-- Reboot --" => Some(Entry::Reboot(None)),
             Self::Text(text) => Some(Entry::Line(text)),
             Self::Object(object) => match object.ty.as_deref() {
-                Some("reboot") => Some(Entry::Reboot),
+                Some("reboot") => Some(Entry::Reboot(object.t)),
                 Some(_) => None,
                 None => Some(Entry::Record(Record {
                     time: object.t,
@@ -291,7 +292,7 @@ mod tests {
         assert_eq!(read.first, Some(CURSOR.parse().unwrap()));
         assert!(read.last.is_some());
         assert_eq!(read.entries.len(), 3, "only the ends are cursors");
-        assert_eq!(read.entries[1], Entry::Reboot);
+        assert_eq!(read.entries[1], Entry::Reboot(None));
     }
 
     #[test]
@@ -314,7 +315,8 @@ mod tests {
                 {"t":1796019977000001,"id":"kernel","p":"3","msg":"a\nb"},{"ty":"reboot","t":1},
                 {"t":1796019978000001,"id":"cron","pid":7,"msg":"x"},{"ty":"cursor","c":"s=1;i=9"}]}"#,
         );
-        let [Entry::Record(kernel), Entry::Reboot, Entry::Record(cron)] = read.entries.as_slice()
+        let [Entry::Record(kernel), Entry::Reboot(Some(1)), Entry::Record(cron)] =
+            read.entries.as_slice()
         else {
             panic!("{read:?}")
         };

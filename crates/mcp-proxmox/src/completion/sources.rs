@@ -87,7 +87,8 @@ pub(super) async fn tasks(pve: &Reader) -> Option<Vec<String>> {
     let online = nodes.into_iter().filter(|(is_off, _)| !is_off).map(|(_, node)| node);
     let online: Vec<NodeName> = online.take(NODES).collect();
     let filter = Filter { limit: Some(TASKS), ..Filter::default() };
-    let lists = join_all(online.iter().map(|node| tasks::list(pve, node, &filter))).await;
+    let lists = online.iter().map(|node| tasks::list(pve, node, &filter, 1, |_| true));
+    let lists = join_all(lists).await;
     let mut found: Vec<_> = lists
         .into_iter()
         .flatten()

@@ -4,21 +4,25 @@
 //! versions, is filtered here. **Never more than a batch is in memory**, and never the oldest entries
 //! are taken for the newest.
 
-use jiff::Timestamp;
+mod batch;
+
 use pve_client::{
-    Error, NodeName, Reader, RefusalKind, UnreadableWhy,
-    journal::{self, Ask, Cursor, End, Entry, Filter, Journal},
+    Error, NodeName, Reader, UnreadableWhy,
+    journal::{self, Ask, End, Entry, Filter, Journal},
 };
 
+use self::batch::{Batch, Raw};
 use super::{
     pattern::{Pattern, Traces},
-    place::Place,
-    stamp::{Clock, Stamp},
+    place::{Before, Place},
 };
 use crate::answer::log_text::{self, Severity};
 
 /// How many entries one request asks for, where they are filtered here: few at first.
 const BATCHES: [u32; 3] = [1000, 3000, 5000];
+/// How far the time of an entry may lie before that of the next one of the same run of the machine, in
+/// microseconds. Beyond that the clock was set in between.
+const FAR: i64 = 86_400_000_000;
 
 /// What is looked for.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +46,9 @@ pub struct Query {
     /// How many entries are looked at, at most.
     pub most: u32,
     /// Where an earlier answer ended.
-    pub before: Option<(Cursor, u32)>,
+    pub before: Option<Before>,
+    /// The time of the newest entry that was seen before, in microseconds since 1970.
+    pub after: Option<i64>,
 }
 
 /// An entry.
@@ -69,25 +75,21 @@ pub struct Read {
     pub older: Option<Place>,
     /// The time of the newest entry of all that were looked at, in microseconds since 1970.
     pub newest: Option<i64>,
+    /// The time of the oldest of them.
+    pub oldest: Option<i64>,
     /// How many entries were looked at.
     pub looked_at: u32,
     /// Whether the search was given up before it was done.
     pub gave_up: bool,
     /// Whether this version gave its journal as text.
     pub is_text: bool,
-    /// Whether an entry was too large to be read.
+    /// Whether an entry was too large to be read, and what is older was not looked at.
     pub is_too_large: bool,
-}
-
-/// An entry as it came.
-struct Raw {
-    time: Option<i64>,
-    identifier: String,
-    from: String,
-    level: Option<u8>,
-    text: String,
-    length: usize,
-    is_boot: bool,
+    /// The time of an entry before which the clock was wrong, so that what is older than it may be newer
+    /// than `since`; in microseconds since 1970.
+    pub clock_set_after: Option<i64>,
+    /// Why what is older could not be read.
+    pub broken: Option<Error>,
 }
 
 /// How the node gives its journal.
@@ -99,10 +101,17 @@ enum Form {
 
 /// Reads what is looked for.
 pub async fn read(pve: &Reader, node: &NodeName, query: &Query) -> Result<Read, Error> {
-    let mut reading = Reading { pve, node, query, form: Form::Structured, read: Read::default() };
+    let read = Read::default();
+    let mut reading = Reading { pve, node, query, form: Form::Structured, at_most: 5000, read };
     reading.run().await?;
     reading.read.found.reverse();
     Ok(reading.read)
+}
+
+/// The time of the newest entry of all, in microseconds since 1970, where it can be read.
+pub async fn newest(pve: &Reader, node: &NodeName) -> Option<i64> {
+    let query = Query { limit: 1, characters: usize::MAX, most: 1, ..Query::default() };
+    read(pve, node, &query).await.ok()?.newest
 }
 
 struct Reading<'a> {
@@ -110,6 +119,8 @@ struct Reading<'a> {
     node: &'a NodeName,
     query: &'a Query,
     form: Form,
+    /// How many entries are asked for at once, where they are so large that fewer are.
+    at_most: u32,
     read: Read,
 }
 
@@ -117,56 +128,129 @@ impl Reading<'_> {
     async fn run(&mut self) -> Result<(), Error> {
         let query = self.query;
         let (mut end, mut skip) = match (&query.before, query.until) {
-            (Some((cursor, skip)), _) => (End::Before(cursor.clone()), *skip),
+            (Some(before), _) => (End::Before(before.cursor.clone()), before.skip),
             (None, Some(until)) => (End::Until(until), 0),
             (None, None) => (End::Now, 0),
         };
-        let mut characters = 0;
         for nth in 0.. {
             let wanted = self.batch(nth).saturating_add(skip);
-            let Some((journal, wanted)) = self.ask(wanted, &end).await? else { return Ok(()) };
-            let anchor = anchor(&journal, &end);
-            let first = journal.first.clone();
-            let n_entries = journal.entries.iter().filter(|entry| **entry != Entry::Reboot).count();
-            let rows = raw(journal, &anchor);
-            self.read.newest = self.read.newest.or_else(|| rows.last().and_then(|row| row.time));
-            // How many entries, from the newest on, need not be looked at again.
-            let mut done = 0u32;
-            for row in rows.into_iter().rev() {
-                done += u32::from(!row.is_boot);
-                if done <= skip {
-                    continue;
-                }
-                if row.time.zip(query.since).is_some_and(|(time, since)| time < since) {
+            let (journal, wanted) = match self.ask(wanted, &end).await {
+                Ok(Some(answer)) => answer,
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    let End::Before(cursor) = end else { return Err(error) };
+                    if nth == 0 {
+                        return Err(error);
+                    }
+                    // What was read so far is right, and says how to go on.
+                    self.older(Before { cursor, skip, after: None });
+                    self.read.broken = Some(error);
                     return Ok(());
                 }
-                let Some(found) = self.fitting(row) else { continue };
-                characters += found.message.chars().count() + 60;
-                self.read.found.push(found);
-                let is_enough =
-                    self.read.found.len() >= query.limit || characters >= query.characters;
-                if is_enough {
-                    self.read.older = match (&anchor.end, usize::try_from(done)) {
-                        (_, Ok(done)) if done >= n_entries => first
-                            .filter(|_| n_entries >= usize::try_from(wanted).unwrap_or(0))
-                            .map(|first| Place::Before(first, 0)),
-                        (Some(end), _) => Some(Place::Before(end.clone(), done - anchor.included)),
-                        (None, _) => None,
-                    };
-                    return Ok(());
+            };
+            let batch = Batch::of(journal, &end);
+            let is_beginning = batch.n_entries < wanted;
+            let (first, n_entries) = (batch.first.clone(), batch.n_entries);
+            let Some(is_past) = self.take(batch, skip, is_beginning) else { return Ok(()) };
+            self.read.looked_at =
+                self.read.looked_at.saturating_add(n_entries.saturating_sub(skip));
+            let Some(first) = first.filter(|_| !is_beginning && n_entries > 0) else {
+                return Ok(());
+            };
+            if is_past {
+                if self.read.clock_set_after.is_some() {
+                    self.older(Before::entry(first));
                 }
+                return Ok(());
             }
-            self.read.looked_at = self.read.looked_at.saturating_add(done.saturating_sub(skip));
-            let is_beginning = n_entries < usize::try_from(wanted).unwrap_or(0);
-            let Some(first) = first.filter(|_| !is_beginning) else { return Ok(()) };
             if self.read.looked_at >= query.most {
-                self.read.older = Some(Place::Before(first, 0));
+                self.older(Before::entry(first));
                 self.read.gave_up = true;
                 return Ok(());
             }
-            (end, skip) = (End::Before(first), 0);
+            (end, skip) = (End::Before(first), skip.saturating_sub(n_entries));
         }
         Ok(())
+    }
+
+    /// Takes what fits of a batch, without the newest that were shown already. `None` where that is
+    /// enough, else whether its oldest entry is older than what is looked for.
+    ///
+    /// The whole batch is gone through: a machine whose clock was wrong has old entries among new ones.
+    fn take(&mut self, batch: Batch, skip: u32, is_beginning: bool) -> Option<bool> {
+        let query = self.query;
+        let Batch { mut rows, n_entries, first, end, included } = batch;
+        self.read.newest = self.read.newest.or_else(|| rows.last().and_then(|row| row.time));
+        let mut characters: usize =
+            self.read.found.iter().map(|found| found.message.chars().count() + 60).sum();
+        // How many entries, from the newest on, need not be looked at again.
+        let mut done = 0u32;
+        let mut is_past = false;
+        let mut newer: Option<i64> = None;
+        while let Some(row) = rows.pop() {
+            done += u32::from(!row.is_boot);
+            if done <= skip {
+                continue;
+            }
+            let before = std::mem::replace(&mut newer, row.time.filter(|_| !row.is_boot));
+            self.read.oldest = row.time.or(self.read.oldest);
+            if self.is_too_old(&row) {
+                let is_set = before.zip(row.time).is_some_and(|(newer, time)| newer - time > FAR);
+                if is_set && !is_past && !self.is_filtered_there() {
+                    self.read.clock_set_after = row.time;
+                }
+                is_past = true;
+                continue;
+            }
+            is_past = false;
+            let Some(found) = self.fitting(row) else { continue };
+            characters += found.message.chars().count() + 60;
+            self.read.found.push(found);
+            if self.read.found.len() < query.limit && characters < query.characters {
+                continue;
+            }
+            // That the machine started again is told where its first entry is.
+            if let Some(boot) = rows.pop_if(|row| row.is_boot) {
+                self.read.found.extend(self.fitting(boot));
+            }
+            self.read.looked_at = self.read.looked_at.saturating_add(done.saturating_sub(skip));
+            let is_more = rows.iter().any(|row| !self.is_too_old(row));
+            let older = match (end, first) {
+                (Some(cursor), _) if done < n_entries && is_more => {
+                    Some(Before { cursor, skip: done.saturating_sub(included), after: None })
+                }
+                (_, Some(first)) if done >= n_entries && !is_beginning => {
+                    Some(Before::entry(first))
+                }
+                _ => None,
+            };
+            if let Some(older) = older {
+                self.older(older);
+            }
+            return None;
+        }
+        Some(is_past)
+    }
+
+    /// What is older begins there, and ends where the caller was before.
+    fn older(&mut self, before: Before) {
+        self.read.older = Some(Place::Before(Before { after: self.query.after, ..before }));
+    }
+
+    /// Whether an entry is older than what is looked for.
+    fn is_too_old(&self, row: &Raw) -> bool {
+        let Some(time) = row.time else { return false };
+        let was_seen = self.query.after.is_some_and(|after| match row.level {
+            // Text has whole seconds, so that others of that second may be new.
+            None => time < after.div_euclid(1_000_000) * 1_000_000,
+            Some(_) => time <= after,
+        });
+        was_seen || self.query.since.is_some_and(|since| time < since)
+    }
+
+    /// Whether the node leaves entries out by itself, so that gaps between them say nothing.
+    fn is_filtered_there(&self) -> bool {
+        !self.read.is_text && (self.query.severity.is_some() || self.query.unit.is_some())
     }
 
     /// How many entries to ask for.
@@ -175,11 +259,14 @@ impl Reading<'_> {
         let needs_more = query.pattern.is_some()
             || query.traces.is_some()
             || (self.form == Form::Text && (query.severity.is_some() || query.unit.is_some()));
-        if needs_more {
-            BATCHES.get(nth).copied().unwrap_or(5000).min(query.most.max(1))
+        let batch = if needs_more {
+            BATCHES.get(nth).copied().unwrap_or(5000)
         } else {
-            u32::try_from(query.limit).unwrap_or(1000).clamp(1, 5000)
-        }
+            // One more, to know whether there is more, and whether the machine started again in between.
+            u32::try_from(query.limit.saturating_add(1)).unwrap_or(5000).clamp(1, 5000)
+        };
+        let left = query.most.saturating_sub(self.read.looked_at).max(1);
+        batch.min(self.at_most).min(left)
     }
 
     /// One batch, in the best form that the node has. A batch that is too large is made smaller; `None`
@@ -203,6 +290,7 @@ impl Reading<'_> {
                     // A server that ignores what it does not know gives text all the same.
                     self.read.is_text =
                         journal.entries.iter().any(|entry| matches!(entry, Entry::Line(_)));
+                    self.at_most = self.at_most.saturating_mul(4).min(5000);
                     return Ok(Some((journal, last)));
                 }
                 Err(error) if self.form == Form::Structured && is_not_known(&error) => {
@@ -210,7 +298,10 @@ impl Reading<'_> {
                     // What was to be filtered there is filtered here, so there has to be more of it.
                     last = last.max(self.batch(0));
                 }
-                Err(Error::TooLarge { .. }) if last > 1 => last = (last / 8).max(1),
+                Err(Error::TooLarge { .. }) if last > 1 => {
+                    last = (last / 8).max(1);
+                    self.at_most = last;
+                }
                 Err(Error::TooLarge { .. }) => {
                     self.read.is_too_large = true;
                     return Ok(None);
@@ -260,94 +351,18 @@ impl Reading<'_> {
     }
 }
 
-/// Whether the node does not know the form of objects.
+/// Whether the node does not know the form of objects. What it knows and refuses is another matter: the
+/// name of a unit, for one.
 fn is_not_known(error: &Error) -> bool {
     match error {
-        Error::Refused(refusal) => refusal.kind() == RefusalKind::BadParameters,
+        Error::Refused(refusal) => {
+            let is_new = |name: &str| matches!(name, "structured" | "priority" | "unit" | "kernel");
+            refusal.errors.iter().any(|(name, text)| {
+                is_new(name) && (name == "structured" || text.contains("not defined in schema"))
+            })
+        }
         // Proxmox VE knows it, and the program behind it that reads the journal does not.
         Error::Unreadable { why: UnreadableWhy::Empty, .. } => true,
         _ => false,
     }
-}
-
-/// What the ends of a batch tell.
-struct Anchor {
-    /// The time of the first entry, in seconds.
-    first: Option<i64>,
-    /// The time of the last entry, in seconds.
-    last: Option<i64>,
-    /// An entry from which the batch can be asked for again.
-    end: Option<Cursor>,
-    /// Whether that entry is one of the batch.
-    included: u32,
-}
-
-fn anchor(journal: &Journal, end: &End) -> Anchor {
-    let seconds = |cursor: &Option<Cursor>| Some(cursor.as_ref()?.time()? / 1_000_000);
-    let first = seconds(&journal.first);
-    let stopped_at = journal.last.as_ref().and_then(Cursor::time);
-    match end {
-        End::Before(cursor) => Anchor { first, last: None, end: Some(cursor.clone()), included: 0 },
-        // The reader stopped at the first entry that is too late, if there is one.
-        End::Until(until) if stopped_at.is_some_and(|time| time / 1_000_000 >= *until) => {
-            Anchor { first, last: None, end: journal.last.clone(), included: 0 }
-        }
-        _ => Anchor { first, last: seconds(&journal.last), end: journal.last.clone(), included: 1 },
-    }
-}
-
-/// The entries with their times, the oldest first.
-fn raw(journal: Journal, anchor: &Anchor) -> Vec<Raw> {
-    let stamp = |entry: &Entry| match entry {
-        Entry::Line(line) => Stamp::read(&line.text).map(|(stamp, _)| stamp),
-        _ => None,
-    };
-    let first = journal.entries.first().and_then(stamp).map(|stamp| (stamp, anchor.first));
-    let last = journal.entries.last().and_then(stamp).map(|stamp| (stamp, anchor.last));
-    let some = journal.entries.iter().find_map(stamp).map(|stamp| (stamp, None));
-    let now = Timestamp::now().as_second();
-    let mut clock = some.map(|some| Clock::new(first.unwrap_or(some), last.unwrap_or(some), now));
-    let rows = journal.entries.into_iter().map(|entry| match entry {
-        Entry::Reboot => Raw {
-            time: None,
-            identifier: String::new(),
-            from: String::new(),
-            level: Some(6),
-            text: "-- the node started again --".to_owned(),
-            length: 0,
-            is_boot: true,
-        },
-        Entry::Record(record) => {
-            let identifier = record.identifier.unwrap_or_default();
-            let pid = record.pid.map(|pid| format!("[{pid}]")).unwrap_or_default();
-            Raw {
-                time: record.time,
-                from: format!("{identifier}{pid}"),
-                identifier,
-                level: Some(record.priority),
-                length: record.message.length,
-                text: record.message.text,
-                is_boot: false,
-            }
-        }
-        Entry::Line(line) => {
-            let read = Stamp::read(&line.text);
-            let time = read.and_then(|(stamp, _)| clock.as_mut()?.time(stamp));
-            let rest = read.map_or(line.text.as_str(), |(_, rest)| rest);
-            // The name of the host says nothing: one node was asked.
-            let rest = rest.split_once(' ').map_or(rest, |(_, rest)| rest);
-            let (from, text) = rest.split_once(": ").unwrap_or(("", rest));
-            let identifier = from.split('[').next().unwrap_or_default();
-            Raw {
-                time: time.map(|seconds| seconds * 1_000_000),
-                identifier: identifier.to_owned(),
-                from: from.to_owned(),
-                level: None,
-                length: line.length.saturating_sub(line.text.len()) + text.len(),
-                text: text.to_owned(),
-                is_boot: false,
-            }
-        }
-    });
-    rows.collect()
 }

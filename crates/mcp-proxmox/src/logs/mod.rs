@@ -2,7 +2,9 @@
 //!
 //! **Everything here is bounded**: by entries, by bytes, by requests. Whoever reads says how far it came.
 
+pub mod backup;
 pub mod journal;
+pub mod limit;
 pub mod nodes;
 pub mod pattern;
 pub mod place;

@@ -1,5 +1,7 @@
 //! What to look for in a line: a text, or the traces of a guest.
 
+use crate::answer::log_text;
+
 /// A text to look for, in which `|` stands between alternatives. Case does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(Vec<String>);
@@ -7,8 +9,21 @@ pub struct Pattern(Vec<String>);
 /// The traces that a guest leaves in logs: its vmid and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traces {
-    vmid: String,
+    /// Its number.
+    pub vmid: u32,
     name: Option<String>,
+}
+
+/// What to say where nothing was found with a pattern that looks like another kind of pattern.
+pub fn hint(pattern: &str) -> Option<String> {
+    let is_other = [".*", ".+", "\\", "^", "$", "[", "(?", "*"]
+        .iter()
+        .any(|sign| pattern.contains(sign))
+        || pattern.as_bytes().windows(3).any(|three| match three {
+            [before, b'.', after] => before.is_ascii_alphabetic() && after.is_ascii_alphabetic(),
+            _ => false,
+        });
+    is_other.then(|| "`pattern` is plain text, in which only `|` has a meaning (either): no regular expression".to_owned())
 }
 
 impl Pattern {
@@ -22,10 +37,13 @@ impl Pattern {
         (!words.is_empty()).then_some(Self(words))
     }
 
-    /// Whether a line has it.
+    /// Whether a line has it, in what is shown of it and not in a secret.
     pub fn fits(&self, line: &str) -> bool {
-        let line = line.to_lowercase();
-        self.0.iter().any(|word| line.contains(word.as_str()))
+        let has = |line: &str| {
+            let line = line.to_lowercase();
+            self.0.iter().any(|word| line.contains(word.as_str()))
+        };
+        has(line) && has(&log_text::searchable(line))
     }
 }
 
@@ -33,36 +51,35 @@ impl Traces {
     /// The traces of a guest. A name that is hardly one would be found everywhere.
     pub fn new(vmid: u32, name: Option<&str>) -> Self {
         let name = name.filter(|name| name.len() >= 3).map(str::to_lowercase);
-        Self { vmid: vmid.to_string(), name }
+        Self { vmid, name }
     }
 
-    /// Whether a line is about the guest.
+    /// Whether a line is about the guest, in what is shown of it.
     pub fn fits(&self, line: &str) -> bool {
-        self.has_vmid(line)
-            || self.name.as_ref().is_some_and(|name| has_word(&line.to_lowercase(), name))
+        let has = |line: &str| {
+            self.has_vmid(line)
+                || self.name.as_ref().is_some_and(|name| has_word(&line.to_lowercase(), name))
+        };
+        has(line) && has(&log_text::searchable(line))
     }
 
-    /// Whether the vmid stands there by itself: in `VM 107`, `107.scope`, `tap107i0`, `vm-107-disk-0`,
-    /// but not within `10.0.107.1`, `5.107 seconds` or `1107`.
+    /// Whether the number stands there as that of a guest: in `VM 107`, `107.scope`, `tap107i0`,
+    /// `vm-107-disk-0`, but not in `107%`, `10.0.107.1`, `5.107 seconds` or `1107`.
     fn has_vmid(&self, line: &str) -> bool {
         let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-        line.match_indices(self.vmid.as_str()).any(|(at, vmid)| {
+        let number = self.vmid.to_string();
+        line.match_indices(number.as_str()).any(|(at, vmid)| {
             let (before, rest) = line.split_at_checked(at).unwrap_or_default();
             let after = rest.get(vmid.len()..).unwrap_or_default();
-            let (mut left, mut right) = (before.chars().rev(), after.chars());
-            let (near_left, near_right) = (left.next(), right.next());
-            let in_number = is_digit(near_left) || is_digit(near_right);
-            let in_fraction = (near_left == Some('.') && is_digit(left.next()))
-                || (near_right == Some('.') && is_digit(right.next()));
-            // A process number is written `pveproxy[107]:`, a port `:107 `.
-            let is_process = near_left == Some('[') && near_right == Some(']');
-            !in_number && !in_fraction && !is_process
+            let is_within = is_digit(before.chars().next_back()) || is_digit(after.chars().next());
+            !is_within && log_text::is_vmid(before, after)
         })
     }
 }
 
 fn has_word(line: &str, word: &str) -> bool {
-    let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    // `web01` is not a part of `web01-old`.
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "-_".contains(c));
     line.match_indices(word).any(|(at, _)| {
         let (before, rest) = line.split_at_checked(at).unwrap_or_default();
         let after = rest.get(word.len()..).unwrap_or_default();
@@ -83,6 +100,29 @@ mod tests {
     }
 
     #[test]
+    fn what_looks_like_a_regular_expression_is_said_to_be_none() {
+        for pattern in [".*publickey", "Job.errors", "^x", "fail\\w+", "vm*"] {
+            assert!(hint(pattern).is_some(), "{pattern}");
+        }
+        for pattern in ["not online", "a|b", "10.0.0.1", "5.1 seconds", ""] {
+            assert!(hint(pattern).is_none(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_secret_cannot_be_guessed_letter_by_letter() {
+        let line = "curl --password hunter2 https://bob:hunter2@nas";
+        for guess in ["h", "hu", "password h", "hunter2", ":hunter2@"]
+            .map(|guess| Pattern::new(guess).unwrap())
+        {
+            // `h` stands in `https` too.
+            assert_eq!(guess.fits(line), guess == Pattern::new("h").unwrap(), "{guess:?}");
+        }
+        assert!(Pattern::new("NAS|nothing").unwrap().fits(line));
+        assert!(!Traces::new(107, None).fits("password=107 VM"));
+    }
+
+    #[test]
     fn a_guest_is_found_by_its_traces_and_not_by_accident() {
         let traces = Traces::new(107, Some("web01"));
         for line in [
@@ -96,9 +136,18 @@ mod tests {
         ] {
             assert!(traces.fits(line), "{line}");
         }
-        for line in
-            ["10.0.107.1", "5.107 seconds", "VM 1107", "VM 1070", "pveproxy[107]: x", "web012"]
-        {
+        for line in [
+            "10.0.107.1",
+            "5.107 seconds",
+            "VM 1107",
+            "VM 1070",
+            "pveproxy[107]: x",
+            "web012",
+            "web01-old",
+            "107%",
+            "INFO: 107.0 GiB",
+            "status update 107",
+        ] {
             assert!(!traces.fits(line), "{line}");
         }
     }

@@ -7,17 +7,38 @@ use pve_client::journal::Cursor;
 /// Where an answer ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// What is older: all before an entry, but for so many that were shown already.
-    Before(Cursor, u32),
+    /// What is older.
+    Before(Before),
     /// What is newer than this time, in microseconds since 1970.
     After(i64),
+}
+
+/// What is older than an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// The entry.
+    pub cursor: Cursor,
+    /// How many of those before it were shown already.
+    pub skip: u32,
+    /// Newer than this time, in microseconds since 1970: what is older was seen before.
+    pub after: Option<i64>,
+}
+
+impl Before {
+    /// Everything before this entry.
+    pub fn entry(cursor: Cursor) -> Self {
+        Self { cursor, skip: 0, after: None }
+    }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Before(cursor, 0) => cursor.fmt(f),
-            Self::Before(cursor, skip) => write!(f, "{skip}~{cursor}"),
+            Self::Before(Before { cursor, skip, after: Some(after) }) => {
+                write!(f, "{skip}~{cursor}~{after}")
+            }
+            Self::Before(Before { cursor, skip: 0, after: None }) => cursor.fmt(f),
+            Self::Before(Before { cursor, skip, after: None }) => write!(f, "{skip}~{cursor}"),
             Self::After(time) => write!(f, "after~{time}"),
         }
     }
@@ -27,14 +48,18 @@ impl FromStr for Place {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        match text.trim().split_once('~') {
-            Some(("after", time)) => time.parse().map(Self::After).map_err(drop),
-            Some((skip, cursor)) => {
-                let skip = skip.parse().ok().filter(|skip| *skip <= 100_000).ok_or(())?;
-                Ok(Self::Before(cursor.parse().map_err(drop)?, skip))
-            }
-            None => Ok(Self::Before(text.trim().parse().map_err(drop)?, 0)),
+        let parts: Vec<&str> = text.trim().split('~').collect();
+        if let ["after", time] = parts.as_slice() {
+            return time.parse().map(Self::After).map_err(drop);
         }
+        let (skip, cursor, after) = match parts.as_slice() {
+            [cursor] => ("0", *cursor, None),
+            [skip, cursor] => (*skip, *cursor, None),
+            [skip, cursor, after] => (*skip, *cursor, Some(after.parse().map_err(drop)?)),
+            _ => return Err(()),
+        };
+        let skip = skip.parse().ok().filter(|skip| *skip <= 100_000).ok_or(())?;
+        Ok(Self::Before(Before { cursor: cursor.parse().map_err(drop)?, skip, after }))
     }
 }
 
@@ -44,10 +69,25 @@ mod tests {
 
     #[test]
     fn a_place_is_written_and_read_again() {
-        for text in ["s=ab;i=1;t=6", "17~s=ab;i=1;t=6", "after~1796019977000001"] {
+        for text in [
+            "s=ab;i=1;t=6",
+            "17~s=ab;i=1;t=6",
+            "0~s=ab;i=1;t=6~1796019977000001",
+            "after~1796019977000001",
+        ] {
             assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
         }
-        for text in ["", "x", "1~", "~s=ab;i=1", "-1~s=ab;i=1", "after~", "s=ab;i=1&since=0"] {
+        for text in [
+            "",
+            "x",
+            "1~",
+            "~s=ab;i=1",
+            "-1~s=ab;i=1",
+            "after~",
+            "s=ab;i=1&since=0",
+            "1~s=ab;i=1~",
+            "1~s=ab;i=1~2~3",
+        ] {
             assert!(text.parse::<Place>().is_err(), "{text}");
         }
     }

@@ -15,6 +15,11 @@ impl Rights {
         Self(pve.get(access::permissions()).await.ok())
     }
 
+    /// Whether they could not be read.
+    pub fn are_unknown(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Whether the token certainly lacks this privilege on this path.
     pub fn lacks(&self, privilege: &str, path: &str) -> bool {
         self.0.as_ref().is_some_and(|permissions| !holds(permissions, privilege, path))

@@ -18,14 +18,15 @@ pub struct Stamp {
     seconds: i64,
 }
 
-/// Turns the stamps of one answer into times, from the oldest to the newest.
-#[derive(Debug)]
-pub struct Clock {
-    year: i16,
-    offset: i64,
-    /// The offset at the end of the answer, where it is another: the clocks were changed within it.
-    later: Option<i64>,
-    previous: Option<i64>,
+/// What is known of the times of an answer, in seconds since 1970.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    /// When its first line was written.
+    pub first: Option<i64>,
+    /// When its last line was written.
+    pub last: Option<i64>,
+    /// When the line after its last one was written.
+    pub next: Option<i64>,
 }
 
 impl Stamp {
@@ -69,46 +70,104 @@ impl Stamp {
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-impl Clock {
-    /// The clock for lines of which the first and the last were written at these times, where known.
-    pub fn new(first: (Stamp, Option<i64>), last: (Stamp, Option<i64>), now: i64) -> Self {
-        let at = |(stamp, utc): (Stamp, Option<i64>)| utc.and_then(|utc| stamp.against(utc));
-        match (at(first), at(last)) {
-            (Some((year, offset)), later) => Self {
-                year,
-                offset,
-                later: later.map(|(_, later)| later).filter(|later| *later != offset),
-                previous: None,
-            },
-            (None, Some((year, offset))) => {
-                let year = if first.0.month > last.0.month { year - 1 } else { year };
-                Self { year, offset, later: None, previous: None }
-            }
-            (None, None) => {
-                let year = i16::try_from(1970 + now.div_euclid(31_556_952)).unwrap_or(1970);
-                let is_ahead = first.0.in_year(year).is_some_and(|time| time > now + DAY);
-                Self { year: year - i16::from(is_ahead), offset: 0, later: None, previous: None }
-            }
+/// When lines were written, in seconds since 1970, from their stamps, the oldest first.
+pub fn times(stamps: &[Option<Stamp>], known: Known, now: i64) -> Vec<Option<i64>> {
+    let Some(some) = stamps.iter().flatten().next().copied() else {
+        return vec![None; stamps.len()];
+    };
+    let at = |stamp: Option<&Option<Stamp>>, utc: Option<i64>| (*stamp?)?.against(utc?);
+    let (first, last) = (at(stamps.first(), known.first), at(stamps.last(), known.last));
+    let (year, offset) = match (first, last) {
+        (Some(first), _) => first,
+        (None, Some((year, offset))) => {
+            let month = stamps.last().copied().flatten().map_or(12, |last| last.month);
+            (if some.month > month { year - 1 } else { year }, offset)
         }
-    }
+        (None, None) => {
+            let year = i16::try_from(1970 + now.div_euclid(31_556_952)).unwrap_or(1970);
+            let is_ahead = some.in_year(year).is_some_and(|time| time > now + DAY);
+            (year - i16::from(is_ahead), 0)
+        }
+    };
+    let locals = in_years(stamps, year);
+    let later = match (first, last) {
+        (Some(_), Some((_, later))) => later,
+        (Some(_), None) => supposed(&locals, offset, known.next),
+        _ => offset,
+    };
+    let change = change(&locals, later - offset).unwrap_or(locals.len());
+    let time = |(nth, local): (usize, Option<i64>)| {
+        Some(local? - if nth < change { offset } else { later })
+    };
+    locals.into_iter().enumerate().map(time).collect()
+}
 
-    /// The time of the next line, in seconds since 1970.
-    pub fn time(&mut self, stamp: Stamp) -> Option<i64> {
-        let mut local = stamp.in_year(self.year)?;
-        if let Some(previous) = self.previous {
-            // December is followed by January.
-            if local < previous - 180 * DAY {
-                self.year += 1;
-                local = stamp.in_year(self.year)?;
-            }
-            let is_changed = local < previous - 600 || local >= previous + 3600;
-            if is_changed && let Some(later) = self.later.take() {
-                self.offset = later;
-            }
+/// Local times, of which December is followed by January.
+fn in_years(stamps: &[Option<Stamp>], mut year: i16) -> Vec<Option<i64>> {
+    let mut previous: Option<i64> = None;
+    let mut local = |stamp: Stamp| {
+        let mut local = stamp.in_year(year)?;
+        if previous.is_some_and(|previous| local < previous - 180 * DAY) {
+            year += 1;
+            local = stamp.in_year(year)?;
         }
-        self.previous = Some(local);
-        Some(local - self.offset)
+        previous = Some(local);
+        Some(local)
+    };
+    stamps.iter().map(|stamp| local((*stamp)?)).collect()
+}
+
+/// Steps from a line to the next: the place of the later one, and both local times.
+fn steps(locals: &[Option<i64>]) -> Vec<(usize, i64, i64)> {
+    let known = locals.iter().enumerate().filter_map(|(nth, local)| Some((nth, (*local)?)));
+    let known: Vec<(usize, i64)> = known.collect();
+    known
+        .iter()
+        .zip(known.iter().skip(1))
+        .map(|((_, before), (nth, at))| (*nth, *before, *at))
+        .collect()
+}
+
+/// The offset at the end where only the line after it is known: the clocks go by an hour.
+fn supposed(locals: &[Option<i64>], offset: i64, next: Option<i64>) -> i64 {
+    let goes_back = steps(locals).iter().any(|(_, before, at)| is_back(*before, *at));
+    let last = locals.iter().rev().flatten().next();
+    let is_ahead = last.zip(next).is_some_and(|(last, next)| last - offset > next + 60);
+    match (goes_back, is_ahead) {
+        (true, _) => offset - 3600,
+        (_, true) => offset + 3600,
+        _ => offset,
     }
+}
+
+fn is_back(before: i64, at: i64) -> bool {
+    at < before - 600
+}
+
+/// The first line after the clocks were changed by so much. They are changed in the night to a Sunday,
+/// which decides where several gaps are wide enough.
+fn change(locals: &[Option<i64>], by: i64) -> Option<usize> {
+    if by == 0 {
+        return None;
+    }
+    let steps = steps(locals);
+    if by < 0
+        && let Some((nth, ..)) = steps.iter().find(|(_, before, at)| is_back(*before, *at))
+    {
+        return Some(*nth);
+    }
+    // The first of January 1970 was a Thursday.
+    let covers = |before: i64, at: i64, (from, to): (i64, i64)| {
+        let begin = (before - 3 * DAY).rem_euclid(7 * DAY);
+        let end = begin + at - before;
+        [0, 7 * DAY].iter().any(|week| begin < to + week && end >= from + week)
+    };
+    let likely = |before: i64, at: i64| {
+        let (at_two, that_night) = ((7200, 7201), (0, 4 * 3600));
+        (covers(before, at, at_two), covers(before, at, that_night), at - before)
+    };
+    let wide = steps.iter().filter(|(_, before, at)| at - before >= by.max(0));
+    wide.max_by_key(|(_, before, at)| likely(*before, *at)).map(|(nth, ..)| *nth)
 }
 
 #[cfg(test)]
@@ -136,50 +195,72 @@ mod tests {
         }
     }
 
+    fn read(lines: &[&str], known: Known) -> Vec<i64> {
+        let stamps: Vec<_> = lines.iter().map(|line| Some(stamp(line))).collect();
+        times(&stamps, known, 0).into_iter().flatten().collect()
+    }
+
+    fn ends(first: i64, last: i64) -> Known {
+        Known { first: Some(first), last: Some(last), next: None }
+    }
+
     #[test]
     fn the_year_and_the_zone_come_from_the_cursor() {
         // 06:26:41 UTC on 30 November 2026, on a node in Berlin.
-        let mut clock = Clock::new(
-            (stamp("Nov 30 07:26:41"), Some(1_796_020_001)),
-            (stamp("Nov 30 07:26:46"), None),
-            0,
+        let first = Known { first: Some(1_796_020_001), ..Known::default() };
+        assert_eq!(
+            read(&["Nov 30 07:26:41", "Nov 30 07:26:46"], first),
+            [1_796_020_001, 1_796_020_006]
         );
-        assert_eq!(clock.time(stamp("Nov 30 07:26:41")), Some(1_796_020_001));
-        assert_eq!(clock.time(stamp("Nov 30 07:26:46")), Some(1_796_020_006));
     }
 
     #[test]
     fn december_is_followed_by_january() {
-        let mut clock = Clock::new(
-            (stamp("Dec 31 23:59:59"), Some(1_798_761_599)),
-            (stamp("Jan 01 00:00:01"), Some(1_798_761_601)),
-            0,
-        );
-        assert_eq!(clock.time(stamp("Dec 31 23:59:59")), Some(1_798_761_599));
-        assert_eq!(clock.time(stamp("Jan 01 00:00:01")), Some(1_798_761_601));
+        let times =
+            read(&["Dec 31 23:59:59", "Jan 01 00:00:01"], ends(1_798_761_599, 1_798_761_601));
+        assert_eq!(times, [1_798_761_599, 1_798_761_601]);
     }
 
     #[test]
-    fn clocks_may_be_changed_between_two_lines() {
+    fn clocks_may_be_put_back_between_two_lines() {
         // Berlin, 25 October 2026: 03:00 summer time is followed by 02:00 winter time.
-        let mut clock = Clock::new(
-            (stamp("Oct 25 02:59:00"), Some(1_792_889_940)),
-            (stamp("Oct 25 02:10:00"), Some(1_792_890_600)),
-            0,
-        );
-        assert_eq!(clock.time(stamp("Oct 25 02:59:00")), Some(1_792_889_940));
-        assert_eq!(clock.time(stamp("Oct 25 02:10:00")), Some(1_792_890_600));
+        let lines = ["Oct 24 22:00:00", "Oct 25 02:59:00", "Oct 25 02:10:00", "Oct 25 09:00:00"];
+        let wanted = [1_792_872_000, 1_792_889_940, 1_792_890_600, 1_792_915_200];
+        assert_eq!(read(&lines, ends(wanted[0], wanted[3])), wanted);
+        // Only what comes next is known.
+        let known = Known { first: Some(wanted[0]), last: None, next: Some(wanted[3] + 5) };
+        assert_eq!(read(&lines, known), wanted);
+    }
+
+    #[test]
+    fn clocks_may_be_put_forward_in_a_night_without_entries() {
+        // Berlin, 29 March 2026: 02:00 winter time is followed by 03:00 summer time. A quiet Saturday
+        // has gaps of hours before it.
+        let lines = [
+            "Mar 28 10:00:00",
+            "Mar 28 18:00:00",
+            "Mar 29 01:00:00",
+            "Mar 29 06:00:00",
+            "Mar 29 12:00:00",
+        ];
+        let wanted = [1_774_688_400, 1_774_717_200, 1_774_742_400, 1_774_756_800, 1_774_778_400];
+        assert_eq!(read(&lines, ends(wanted[0], wanted[4])), wanted);
+        let known = Known { first: Some(wanted[0]), last: None, next: Some(wanted[4] + 5) };
+        assert_eq!(read(&lines, known), wanted);
+        // Without a change the gaps say nothing.
+        let plain: Vec<i64> = [0, 28_800, 54_000, 72_000, 93_600].map(|s| wanted[0] + s).to_vec();
+        assert_eq!(read(&lines, ends(plain[0], plain[4])), plain);
     }
 
     #[test]
     fn without_a_cursor_a_line_is_not_in_the_future() {
         let now = 1_796_020_000;
-        let line = (stamp("Dec 24 12:00:00"), None);
-        let time = Clock::new(line, line, now).time(line.0).unwrap();
-        assert!(time < now && time > now - 366 * DAY, "{time}");
         // A cursor that makes no sense is none.
-        let line = (stamp("Jan 09 02:00:00"), Some(0));
-        let time = Clock::new(line, line, now).time(line.0).unwrap();
-        assert!(time < now && time > now - 366 * DAY, "{time}");
+        for (line, first) in [("Dec 24 12:00:00", None), ("Jan 09 02:00:00", Some(0))] {
+            let known = Known { first, last: first, next: None };
+            let time = times(&[Some(stamp(line))], known, now)[0].unwrap();
+            assert!(time < now && time > now - 366 * DAY, "{time}");
+        }
+        assert_eq!(times(&[None, None], Known::default(), now), [None, None]);
     }
 }

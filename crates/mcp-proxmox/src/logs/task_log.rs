@@ -77,13 +77,14 @@ pub async fn tail(pve: &Reader, upid: &Upid, limit: u32) -> Result<Part, Error> 
 }
 
 fn part(lines: Vec<task_log::Line>, total: Option<u64>, start: u64) -> Part {
-    let lines: Vec<Line> = (start + 1..)
+    let mut lines: Vec<Line> = (start + 1..)
         .zip(lines)
         .filter_map(|(nth, line)| {
             let text = line.t?;
             Some(Line { n: line.n.unwrap_or(nth), length: text.length, text: text.text })
         })
         .collect();
+    log_text::hide_keys(&mut lines, |line| &mut line.text);
     let counted = lines.last().map_or(0, |line| line.n);
     let total = total.unwrap_or(counted).max(counted);
     if let ([only], 1) = (lines.as_slice(), total) {

@@ -1,13 +1,15 @@
 //! Tasks in words: what they do, how they ended, and the lists of them on several nodes.
 
+use std::collections::HashSet;
+
 use pve_client::{
     Error, NodeName, Reader,
-    task::{self, Filter, Listed},
+    task::{self, Filter, Listed, Source},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::answer::clean::label;
+use crate::answer::log_text::brief;
 
 /// How a task ended, or that it has not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -106,9 +108,9 @@ impl Outcome {
     /// The outcome with what Proxmox VE says of it.
     pub fn in_words(self, exit: Option<&str>) -> String {
         match (self, exit) {
-            (Self::Error, Some(exit)) => format!("error: {}", label(exit)),
+            (Self::Error, Some(exit)) => format!("error: {}", brief(exit)),
             (Self::Warning, Some(exit)) => {
-                format!("warning ({})", label(exit.trim_start_matches("WARNINGS: ")))
+                format!("warning ({})", brief(exit.trim_start_matches("WARNINGS: ")))
             }
             _ => self.word().to_owned(),
         }
@@ -127,6 +129,16 @@ impl Kinds {
             Some((_, kinds)) => Self(kinds.iter().map(|kind| (*kind).to_owned()).collect()),
             None => Self(vec![word.to_owned()]),
         }
+    }
+
+    /// The words that mean a type.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        WORDS.iter().map(|(word, _)| *word)
+    }
+
+    /// Whether this is a word of ours, or a type that one of them means.
+    pub fn are_known(&self) -> bool {
+        WORDS.iter().any(|(_, kinds)| kinds.iter().any(|kind| self.has(kind)))
     }
 
     /// Whether a task is of one of them.
@@ -154,22 +166,50 @@ pub fn is_console(kind: &str) -> bool {
 }
 
 /// A part of a node's list of tasks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct List {
     /// The tasks.
     pub tasks: Vec<Listed>,
-    /// Where the list was cut: no task that is missing started after this time.
+    /// Where the list was cut: no task that is missing started, or ended, after this time.
     pub complete_after: Option<i64>,
 }
 
-/// The newest tasks of a node. Proxmox VE sorts those that ended by their end, and lists those that run
-/// first.
-pub async fn list(pve: &Reader, node: &NodeName, filter: &Filter) -> Result<List, Error> {
+/// The newest tasks of a node, page by page until `is_enough`, or so many pages. Proxmox VE sorts those
+/// that ended by their end, and lists those that run first. An error on a later page cuts the list.
+pub async fn list(
+    pve: &Reader,
+    node: &NodeName,
+    filter: &Filter,
+    pages: usize,
+    is_enough: impl Fn(&List) -> bool,
+) -> Result<List, Error> {
     let limit = usize::try_from(filter.limit.unwrap_or(50)).unwrap_or(50);
-    let tasks = pve.get(task::list(node, filter)).await?;
-    let is_cut = tasks.len() >= limit;
-    let complete_after = tasks.last().and_then(|task| task.endtime.or(task.starttime));
-    Ok(List { complete_after: complete_after.filter(|_| is_cut), tasks })
+    let mut list = List::default();
+    for nth in 0..pages.max(1) {
+        let start = u32::try_from(nth * limit).ok().filter(|start| *start > 0);
+        let page = task::list(node, &Filter { start, ..filter.clone() });
+        let page = match pve.get(page).await {
+            Ok(page) => page,
+            Err(error) if nth == 0 => return Err(error),
+            // What is there so far is right, and says how far it goes.
+            Err(_) => return Ok(list),
+        };
+        let is_cut = page.len() >= limit;
+        let last = page.last().and_then(|task| task.endtime.or(task.starttime));
+        // Where the cut is among those that run, nothing is known of those that ended.
+        let hides_ended =
+            filter.source == Source::All && page.last().is_some_and(Listed::is_running);
+        let last = if hides_ended { Some(i64::MAX) } else { last };
+        list.complete_after = last.filter(|_| is_cut);
+        // A task that ended while the pages were read moves the others, so that some come twice.
+        let known: HashSet<_> = list.tasks.iter().map(|task| task.upid.clone()).collect();
+        let is_new = |task: &Listed| task.upid.is_none() || !known.contains(&task.upid);
+        list.tasks.extend(page.into_iter().filter(is_new));
+        if list.complete_after.is_none() || is_enough(&list) {
+            break;
+        }
+    }
+    Ok(list)
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@ use crate::{
     failure::Failure,
     logs::{
         journal::{self, Found, Query, Read},
-        pattern::Pattern,
+        limit,
+        pattern::{self, Pattern},
         place::Place,
     },
     lookup,
@@ -94,26 +95,24 @@ impl Tool for GetSystemLog {
                 "search_logs with sources tasks and cluster tells what the other nodes know",
             ));
         }
+        let (limit, limited) = limit::rows(input.limit, SHOWN, MOST);
         let mut query = Query {
             since: since.map(|since| since * 1_000_000),
             until,
             severity: input.severity,
             unit: input.unit.as_deref().map(unit).transpose()?,
             pattern: input.pattern.as_deref().and_then(Pattern::new),
-            limit: input
-                .limit
-                .map_or(SHOWN, |limit| usize::try_from(limit).unwrap_or(MOST).clamp(1, MOST)),
+            limit,
             characters: CHARACTERS,
             most: LOOKED_AT,
             ..Query::default()
         };
-        let mut is_continued = false;
         match place {
-            Some(Place::Before(cursor, skip)) => query.before = Some((cursor, skip)),
-            Some(Place::After(time)) => {
-                is_continued = true;
-                query.since = query.since.max(Some(time.saturating_add(1)));
+            Some(Place::Before(before)) => {
+                query.after = before.after;
+                query.before = Some(before);
             }
+            Some(Place::After(time)) => query.after = Some(time),
             None => {}
         }
         let part = pve.until(call.part(PART_SECONDS));
@@ -121,15 +120,23 @@ impl Tool for GetSystemLog {
         let mut read = journal::read(&part, &node, &query)
             .await
             .map_err(|error| Failure::from_pve(&asked, &error))?;
-        if read.is_text && is_continued {
-            // Text has whole seconds; entries of the last second may have come since.
-            query.since = query.since.map(|since| since.div_euclid(1_000_000) * 1_000_000);
+        let is_newest = query.before.is_none() && until.is_none();
+        if is_newest && read.newest.is_none() && query.after.is_none() {
+            // Nothing fits yet. What comes next begins where the journal ends now; what came meanwhile
+            // is shown.
+            let newest = journal::newest(&part, &node).await;
             read = journal::read(&part, &node, &query)
                 .await
                 .map_err(|error| Failure::from_pve(&asked, &error))?;
+            read.newest = read.newest.or(newest);
         }
-        let is_newest = query.before.is_none() && until.is_none();
-        Ok(Output::of(call, node.to_string(), &query, read, is_newest))
+        read.newest = read.newest.max(query.after).filter(|_| is_newest);
+        let mut output = Output::of(call, node.to_string(), &query, read);
+        output.notes.extend(limited);
+        if let Some(pattern) = input.pattern.as_deref().filter(|_| output.lines.is_empty()) {
+            output.notes.extend(pattern::hint(pattern));
+        }
+        Ok(output)
     }
 }
 
@@ -141,7 +148,7 @@ fn place(text: &str) -> Result<Place, Failure> {
 }
 
 /// The name of a unit as Proxmox VE takes it.
-fn unit(text: &str) -> Result<String, Failure> {
+pub(super) fn unit(text: &str) -> Result<String, Failure> {
     let text = text.trim();
     let is_unit = !text.is_empty()
         && text.len() <= 256
@@ -154,9 +161,8 @@ fn unit(text: &str) -> Result<String, Failure> {
 }
 
 impl Output {
-    fn of(call: &Call, node: String, query: &Query, read: Read, is_newest: bool) -> Self {
+    fn of(call: &Call, node: String, query: &Query, read: Read) -> Self {
         let mut notes = Vec::new();
-        let is_guessed = read.found.iter().any(|found| found.is_guessed);
         let mut lines = Table::new(&["time", "severity", "from", "message"]);
         for found in &read.found {
             lines.push(row(call, found));
@@ -164,7 +170,7 @@ impl Output {
         if !read.found.is_empty() {
             notes.push(log_text::MARK.to_owned());
         }
-        if read.is_text || is_guessed {
+        if read.is_text {
             notes.push("severity marked `~` is approximate: this PVE gives its journal as text without levels, so it is guessed from the words".to_owned());
             if query.unit.is_some() {
                 notes.push(
@@ -180,19 +186,33 @@ impl Output {
             ));
         }
         if read.is_too_large {
-            notes.push("one entry is larger than 16 MiB: it and what is older are left out; `until` before it shows what is older".to_owned());
+            let before = read.oldest.and_then(|time| call.time(time.div_euclid(1_000_000)));
+            let before = before.map(|time| format!(", {time} or earlier")).unwrap_or_default();
+            notes.push(format!("one entry is larger than 16 MiB: it and what is older are left out; `until` before it{before} shows what is older"));
         }
-        if read.found.is_empty() && !read.gave_up && !read.is_too_large {
+        if read.is_text && query.after.is_some() {
+            notes.push("this PVE gives whole seconds: entries of the second at which you were are shown again".to_owned());
+        }
+        if let Some(time) = read.clock_set_after {
+            let time = call.time(time.div_euclid(1_000_000)).unwrap_or_default();
+            notes.push(format!("the node's clock was wrong when it wrote an entry of {time}: entries before that one may be newer than `since`, older_cursor without `since` shows them"));
+        }
+        if let Some(error) = &read.broken {
+            let failure = Failure::from_pve("read on", error);
+            notes.push(format!(
+                "what is older is left out, older_cursor goes on: {}",
+                failure.what()
+            ));
+        }
+        let is_whole = !read.gave_up && !read.is_too_large && read.broken.is_none();
+        if read.found.is_empty() && is_whole {
             notes.push("no entry fits".to_owned());
         }
         Self {
             node,
             shown: lines.len(),
             older_cursor: read.older.as_ref().map(ToString::to_string),
-            newer_cursor: read
-                .newest
-                .filter(|_| is_newest)
-                .map(|time| Place::After(time).to_string()),
+            newer_cursor: read.newest.map(|time| Place::After(time).to_string()),
             lines,
             notes,
         }

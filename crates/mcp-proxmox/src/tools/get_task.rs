@@ -3,13 +3,13 @@
 //! The node is in the task's identifier. Of a log of any length only the parts that are shown are read;
 //! what is searched is bounded, and the answer says what was.
 
-mod backup;
+mod percent;
 mod telling;
 mod waiting;
 
 use futures_util::join;
 use pve_client::{
-    Error, Reader, Upid,
+    Error, Reader, RefusalKind, Upid,
     task::{self, Filter},
     task_log::{self, Status},
 };
@@ -22,14 +22,18 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
-    logs::{pattern::Pattern, tasks::Outcome},
+    logs::{
+        limit,
+        pattern::{self, Pattern},
+        tasks::Outcome,
+    },
     tier::Reads,
 };
 
 /// How many lines are shown, where nobody says how many.
-const SHOWN: u32 = 20;
+const SHOWN: usize = 20;
 /// How many are shown at most.
-const MOST: u32 = 200;
+const MOST: usize = 200;
 /// How many lines are shown around a match, at most.
 const CONTEXT: u32 = 10;
 
@@ -111,9 +115,14 @@ impl Tool for GetTask {
         let mut output = Output::of(call, &upid, &status);
         output.notes.extend(waited);
         let pattern = input.pattern.as_deref().and_then(Pattern::new);
+        let (lines, limited) = limit::rows(input.lines, SHOWN, MOST);
+        output.notes.extend(limited.map(|note| note.replace("`limit`", "`lines`")));
+        if input.context.is_some_and(|context| context > CONTEXT) {
+            output.notes.push(format!("`context` was taken as {CONTEXT}, which is the most"));
+        }
         let excerpt = Excerpt {
             upid: &upid,
-            lines: input.lines.unwrap_or(SHOWN).clamp(1, MOST),
+            lines: u32::try_from(lines).unwrap_or(200),
             from: input.from_line.map(|line| line.max(1)),
             pattern: pattern.as_ref(),
             context: u64::from(input.context.unwrap_or(0).min(CONTEXT)),
@@ -125,12 +134,17 @@ impl Tool for GetTask {
             !is_running && matches!(outcome, Outcome::Error | Outcome::Warning | Outcome::Unknown);
         let wants_backups = upid.kind == "vzdump";
         let (read, end) = join!(
-            telling::read(&part, &excerpt, wants_why, wants_backups),
+            telling::read(&part, &excerpt, is_running, wants_why, wants_backups),
             end_of(&part, &upid, is_running),
         );
         output.took = took(call, &status, is_running, end);
         match read {
-            Ok(read) => output.add_log(read, is_running),
+            Ok(read) => {
+                let is_found = !read.shown.is_empty();
+                output.add_log(read);
+                let pattern = input.pattern.as_deref().filter(|_| !is_found);
+                output.notes.extend(pattern.and_then(pattern::hint));
+            }
             Err(error) => output
                 .not_available
                 .push(Failure::from_pve("read the log", &error).what().to_owned()),
@@ -160,6 +174,15 @@ pub(crate) async fn status(pve: &Reader, upid: &Upid) -> Result<Status, Failure>
             Failure::new(format!("{} knows no such task", upid.node))
                 .missing()
                 .hint("old tasks are forgotten, and a changed UPID is another one: list_tasks shows those that are there")
+        }
+        // What it says is of the names of hosts.
+        Error::Refused(refusal)
+            if refusal.kind() == RefusalKind::UnknownNode
+                || refusal.message.contains("hostname lookup") =>
+        {
+            Failure::new(format!("there is no node `{}` in this cluster, and the UPID names it", upid.node))
+                .missing()
+                .hint("a UPID is copied as a whole from list_tasks; list_nodes shows the nodes")
         }
         _ => Failure::from_pve("read the task", &error),
     })
@@ -209,7 +232,7 @@ impl Output {
         }
     }
 
-    fn add_log(&mut self, read: telling::Read, is_running: bool) {
+    fn add_log(&mut self, read: telling::Read) {
         self.notes.extend(read.notes);
         if read.is_missing {
             self.not_available
@@ -217,7 +240,7 @@ impl Output {
             return;
         }
         self.log_lines = Some(read.total);
-        self.progress_percent = read.percent.filter(|_| is_running);
+        self.progress_percent = read.percent;
         self.backups = (!read.backups.is_empty()).then_some(read.backups);
         self.telling_lines = (!read.telling.is_empty()).then_some(read.telling);
         if !read.shown.is_empty() {

@@ -12,12 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    answer::{Cell, Duration, Table, clean::label},
+    answer::{Cell, Duration, Table, clean::label, log_text},
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
     logs::{
-        nodes,
+        limit, nodes,
         rights::Rights,
         tasks::{self, Kinds, List, Outcome, is_console},
     },
@@ -30,6 +30,8 @@ use crate::{
 const SHOWN: usize = 20;
 /// How many more than are shown a node is asked for, since some are filtered here.
 const SPARE: usize = 150;
+/// How many times so many a node is asked for, where too few fit.
+const PAGES: usize = 6;
 /// How long a node may take, in seconds.
 const NODE_SECONDS: u64 = 12;
 /// How long all nodes may take, in seconds.
@@ -98,22 +100,16 @@ impl Tool for ListTasks {
             None => None,
         };
         let chosen = nodes::choose(&pve, input.nodes.as_deref().unwrap_or_default()).await?;
-        let limit = input
-            .limit
-            .map_or(SHOWN, |limit| usize::try_from(limit).unwrap_or(MOST).clamp(1, MOST));
-        let picks = Picks::of(
-            &input,
-            limit,
-            guest,
-            since,
-            cursor.as_ref().map_or(until, |at| Some(at.start)),
-        );
+        let (limit, limited) = limit::rows(input.limit, SHOWN, MOST);
+        let bound = cursor.as_ref().map_or(until, |at| Some(at.start));
+        let picks = Picks::of(&input, limit, guest, since, bound);
         let part = pve.until(call.part(PART_SECONDS));
-        let (ask, filter) = (&part, &picks.filter);
+        let (ask, wanted) = (&part, &picks);
         let lists = stream::iter(chosen.nodes.clone()).map(|node| async move {
             // Each node's time begins when it is asked, so that those that hang leave time for the others.
             let pve = ask.until(call.part(NODE_SECONDS));
-            let list = tasks::list(&pve, &node, filter).await;
+            let is_enough = |list: &List| wanted.are_enough(list, limit);
+            let list = tasks::list(&pve, &node, &wanted.filter, PAGES, is_enough).await;
             (node, list)
         });
         let lists = lists.buffer_unordered(AT_ONCE).collect::<Vec<_>>();
@@ -124,7 +120,7 @@ impl Tool for ListTasks {
             tasks: Table::new(&["started", "took", "type", "id", "outcome", "upid"]),
             next_cursor: None,
             not_available: chosen.missing,
-            notes: Vec::new(),
+            notes: limited.into_iter().collect(),
         };
         let mut page = Page::default();
         for (node, list) in lists {
@@ -140,12 +136,21 @@ impl Tool for ListTasks {
                 }
             }
         }
-        output.next_cursor = page.cut(cursor.as_ref(), limit);
+        output.next_cursor = page.cut(cursor.as_ref(), limit, bound);
         for task in &page.tasks {
             output.push(call, task);
         }
         output.shown = output.tasks.len();
+        if page.tasks.iter().any(|task| matches!(Outcome::of(task), Outcome::Error)) {
+            output.notes.push(log_text::MARK.to_owned());
+        }
         output.say_what_is_hidden(&chosen.nodes, &rights);
+        if page.tasks.is_empty() {
+            output.say_why_nothing_is_there(&part, &input).await;
+        }
+        if page.is_stuck {
+            output.notes.push("more tasks ran at once than can be looked through: some may be missing, narrower filters show them".to_owned());
+        }
         if page.n_consoles > 0 {
             output.notes.push("console tasks are left out: `type: console` shows them".to_owned());
         }
@@ -173,6 +178,9 @@ struct Picks {
     outcome: Option<Outcome>,
     user: Option<String>,
     consoles: bool,
+    /// Only those that ran at this time or later. Proxmox VE would compare when they started, and leave
+    /// out what began before and failed since.
+    since: Option<i64>,
 }
 
 impl Picks {
@@ -197,13 +205,13 @@ impl Picks {
             // Its own filter does not know tokens in all lists, so that the user alone is sent.
             user: None,
             outcomes: input.outcome.and_then(Outcome::filter).into_iter().collect(),
-            since,
+            since: None,
             until,
             start: None,
             limit: u32::try_from(limit + SPARE).ok(),
         };
         let consoles = kinds.as_ref().is_some_and(Kinds::are_consoles);
-        Self { filter, kinds, outcome: input.outcome, user, consoles }
+        Self { filter, kinds, outcome: input.outcome, user, consoles, since }
     }
 
     fn has(&self, task: &Listed) -> bool {
@@ -214,6 +222,23 @@ impl Picks {
         is_user
             && self.kinds.as_ref().is_none_or(|kinds| kinds.has(kind))
             && self.outcome.is_none_or(|outcome| outcome == Outcome::of(task))
+            && self.since.zip(task.endtime).is_none_or(|(since, end)| end >= since)
+    }
+
+    fn shows(&self, task: &Listed) -> bool {
+        (self.consoles || !task.kind.as_deref().is_some_and(is_console)) && self.has(task)
+    }
+
+    /// The time after which nothing is missing that could fit.
+    fn complete_after(&self, list: &List) -> Option<i64> {
+        list.complete_after.filter(|after| self.since.is_none_or(|since| *after >= since))
+    }
+
+    /// Whether a page can be filled with what is there of a node.
+    fn are_enough(&self, list: &List, limit: usize) -> bool {
+        let Some(after) = self.complete_after(list) else { return true };
+        let is_known = |task: &&Listed| task.starttime.is_some_and(|start| start > after);
+        list.tasks.iter().filter(is_known).filter(|task| self.shows(task)).count() > limit
     }
 }
 
@@ -225,11 +250,13 @@ struct Page {
     complete_after: Option<i64>,
     /// How many console tasks were left out.
     n_consoles: usize,
+    /// Whether no time is known after which nothing is missing.
+    is_stuck: bool,
 }
 
 impl Page {
     fn add(&mut self, list: List, picks: &Picks) {
-        self.complete_after = self.complete_after.max(list.complete_after);
+        self.complete_after = self.complete_after.max(picks.complete_after(&list));
         for task in list.tasks {
             if !picks.consoles && task.kind.as_deref().is_some_and(is_console) {
                 self.n_consoles += 1;
@@ -239,25 +266,30 @@ impl Page {
         }
     }
 
-    /// Keeps what is to be shown, and says where to go on.
-    fn cut(&mut self, cursor: Option<&Cursor>, limit: usize) -> Option<String> {
+    /// Keeps what is to be shown, and says where to go on. `bound` is the latest start that was asked for.
+    fn cut(&mut self, cursor: Option<&Cursor>, limit: usize, bound: Option<i64>) -> Option<String> {
         self.tasks.sort_by_key(|task| std::cmp::Reverse(key(task)));
         if let Some(cursor) = cursor {
-            self.tasks.retain(|task| key(task) < (cursor.start, cursor.upid.clone()));
+            self.tasks.retain(|task| cursor.is_before(task));
         }
-        // What lies before the time up to which all is known may have others in between. Where there is
-        // nothing else, it is shown all the same.
-        let known = self.complete_after.map_or(self.tasks.len(), |after| {
+        // What lies before the time up to which all is known may have others in between, and is shown
+        // by the next page. Where that page would be this one again, it is shown here all the same.
+        let after = self.complete_after.filter(|after| bound.is_none_or(|bound| *after < bound));
+        let after = after.filter(|after| *after != i64::MAX);
+        self.is_stuck = self.complete_after.is_some() && after.is_none();
+        let known = after.map_or(self.tasks.len(), |after| {
             self.tasks
                 .iter()
                 .take_while(|task| task.starttime.is_none_or(|start| start > after))
                 .count()
         });
-        let known = if known == 0 { self.tasks.len() } else { known };
-        let is_more = known > limit || self.complete_after.is_some();
         self.tasks.truncate(known.min(limit));
-        let last = self.tasks.last().filter(|_| is_more)?;
-        Some(format!("{}/{}", last.starttime?, last.upid.as_ref()?))
+        if known > limit || self.is_stuck {
+            let last = self.tasks.last()?;
+            return Some(format!("{}/{}", last.starttime?, last.upid.as_ref()?));
+        }
+        // There may be nothing to show, and still something older.
+        after.map(|after| format!("{after}/"))
     }
 }
 
@@ -266,23 +298,35 @@ fn key(task: &Listed) -> (i64, String) {
     (task.starttime.unwrap_or_default(), upid.unwrap_or_default())
 }
 
-/// The task after which a page begins, so that it stays right when new tasks come.
+/// The task after which a page begins, so that it stays right when new tasks come; or the time at which
+/// it begins, where no task stands there.
 struct Cursor {
     start: i64,
-    upid: String,
+    upid: Option<String>,
 }
 
 impl Cursor {
     fn read(text: &str) -> Result<Self, Failure> {
         let parts = text.trim().split_once('/');
         let read = parts.and_then(|(start, upid)| {
+            let start = start.parse().ok()?;
+            if upid.is_empty() {
+                return Some(Self { start, upid: None });
+            }
             let upid: pve_client::Upid = upid.parse().ok()?;
-            Some(Self { start: start.parse().ok()?, upid: upid.to_string() })
+            Some(Self { start, upid: Some(upid.to_string()) })
         });
         read.ok_or_else(|| {
             Failure::new("the cursor is not one of this tool's")
                 .hint("give back `next_cursor` as it was, or leave it out")
         })
+    }
+
+    /// Whether a task comes after this place, and so started before it.
+    fn is_before(&self, task: &Listed) -> bool {
+        let (start, upid) = key(task);
+        start < self.start
+            || (start == self.start && self.upid.as_ref().is_none_or(|at| upid < *at))
     }
 }
 
@@ -316,6 +360,29 @@ impl Output {
                 "of {} only this token's own tasks are seen: it lacks Sys.Audit there",
                 hidden.join(", ")
             ));
+        }
+        if rights.are_unknown() {
+            self.notes.push(
+                "the token's privileges could not be read: others' tasks may be missing".to_owned(),
+            );
+        }
+    }
+
+    /// A slip of the pen finds nothing, as surely as a filter that nothing fits.
+    async fn say_why_nothing_is_there(&mut self, pve: &Reader, input: &Input) {
+        let kind = input.r#type.as_deref().unwrap_or_default();
+        if !kind.is_empty() && !Kinds::of(kind).are_known() {
+            let words: Vec<_> = Kinds::words().collect();
+            self.notes.push(format!(
+                "type `{}` was taken for a name of PVE's own: words are {}",
+                label(kind),
+                words.join(", ")
+            ));
+        }
+        if let Some(vm) = &input.vm
+            && let Err(failure) = lookup::guest::find(pve, vm).await
+        {
+            self.notes.push(failure.what().to_owned());
         }
     }
 }

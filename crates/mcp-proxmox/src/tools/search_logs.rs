@@ -3,29 +3,35 @@
 //! Every source is read side by side and bounded; what could not be read is named, and what was found is
 //! merged by time, with lines that repeat folded into one.
 
+mod hits;
 mod sources;
+mod tasks;
 
 use futures_util::{StreamExt as _, join, stream};
 use pve_client::Reader;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::sources::{Hits, Search};
+use self::{
+    hits::{Hit, Hits},
+    sources::Search,
+};
 use crate::{
     answer::{
         Cell, Table,
-        log_text::{self, Fold, Folded, Severity},
+        log_text::{self, Folded, Severity},
     },
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
     logs::{
-        nodes,
-        pattern::{Pattern, Traces},
+        limit, nodes,
+        pattern::{self, Pattern, Traces},
         rights::Rights,
     },
     lookup,
     tier::Reads,
+    tools::get_system_log,
     when,
 };
 
@@ -106,15 +112,22 @@ impl Tool for SearchLogs {
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
         let (since, until) = when::range(call, input.since.as_deref(), input.until.as_deref())?;
         let end = until.unwrap_or_else(|| call.now.as_second());
-        let limit = input
-            .limit
-            .map_or(SHOWN, |limit| usize::try_from(limit).unwrap_or(MOST).clamp(1, MOST));
+        let (limit, limited) = limit::rows(input.limit, SHOWN, MOST);
+        let sources = input.sources.unwrap_or_default();
+        let is_named = |source| sources.is_empty() || sources.contains(&source);
+        let unit = input.unit.as_deref().map(str::trim).filter(|unit| !unit.is_empty());
+        let unit = unit.map(get_system_log::unit).transpose()?;
+        if unit.is_some() && !is_named(Source::Journal) {
+            return Err(Failure::new("`unit` narrows journals, and `sources` leaves them out")
+                .hint("add journal to sources, or leave out `unit`"));
+        }
+        // A unit is a matter of journals.
+        let wants = |source| is_named(source) && (unit.is_none() || source == Source::Journal);
         let traces = match &input.vm {
             Some(vm) => Some(traces(&pve, vm).await?),
             None => None,
         };
         let wanted = input.nodes.unwrap_or_default();
-        let sources = input.sources.unwrap_or_default();
         let chosen = nodes::choose(&pve, &wanted).await?;
         let part = pve.until(call.part(PART_SECONDS));
         let search = Search {
@@ -123,17 +136,11 @@ impl Tool for SearchLogs {
             since: since.unwrap_or(end - DAY),
             until,
             severity: input.severity,
-            unit: input
-                .unit
-                .as_deref()
-                .map(str::trim)
-                .filter(|unit| !unit.is_empty())
-                .map(str::to_owned),
+            unit: unit.clone(),
             pattern: input.pattern.as_deref().and_then(Pattern::new),
             traces,
-            enough: limit * 5,
+            limit,
         };
-        let wants = |source| sources.is_empty() || sources.contains(&source);
         let of_journals = async {
             let nodes = chosen.nodes.iter().filter(|_| wants(Source::Journal));
             let hits: Vec<_> = nodes.map(|node| search.journal(node)).collect();
@@ -141,30 +148,48 @@ impl Tool for SearchLogs {
             stream::iter(hits).buffer_unordered(AT_ONCE).collect::<Vec<_>>().await
         };
         let of_tasks = async {
-            // A unit is a matter of journals.
-            let nodes =
-                chosen.nodes.iter().filter(|_| wants(Source::Tasks) && search.unit.is_none());
+            let nodes = chosen.nodes.iter().filter(|_| wants(Source::Tasks));
             let hits: Vec<_> = nodes.map(|node| search.tasks(node)).collect();
             stream::iter(hits).buffer_unordered(AT_ONCE).collect::<Vec<_>>().await
         };
         let of_cluster = async {
-            if wants(Source::Cluster) && search.unit.is_none() {
-                Some(join!(search.cluster_log(&chosen.nodes, &wanted), Rights::ask(&part)))
+            if wants(Source::Cluster) {
+                Some(search.cluster_log(&chosen.nodes, &wanted).await)
             } else {
                 None
             }
         };
-        let (journals, tasks, cluster) = join!(of_journals, of_tasks, of_cluster);
+        let rights = async {
+            if wants(Source::Cluster) || wants(Source::Tasks) {
+                Some(Rights::ask(&part).await)
+            } else {
+                None
+            }
+        };
+        let (journals, tasks, cluster, rights) = join!(of_journals, of_tasks, of_cluster, rights);
         let mut all = Hits { missing: chosen.missing, ..Hits::default() };
         journals.into_iter().chain(tasks).for_each(|hits| all.extend(hits));
         all.missing.sort_unstable();
-        if let Some((hits, rights)) = cluster {
+        all.partial.sort_unstable();
+        if let Some(hits) = cluster {
             all.extend(hits);
-            if rights.lacks("Sys.Syslog", "/") {
-                all.notes.push("the cluster log is restricted: without Sys.Syslog on / this token sees only its own entries".to_owned());
-            }
         }
-        Ok(Output::of(call, all, limit, search.since))
+        all.notes.extend(limited);
+        if unit.is_some() && (is_named(Source::Tasks) || is_named(Source::Cluster)) {
+            all.notes.push("with `unit` journals alone are searched".to_owned());
+        }
+        if let Some(rights) = rights {
+            let nodes = chosen.nodes.iter().filter(|_| wants(Source::Tasks));
+            let hidden = nodes.filter(|node| rights.lacks("Sys.Audit", &format!("/nodes/{node}")));
+            let hidden: Vec<_> = hidden.map(pve_client::NodeName::as_str).collect();
+            all.say_what_is_hidden(&rights, &hidden, wants(Source::Cluster));
+        }
+        if all.is_text && unit.is_some() {
+            all.notes.push("this PVE gives its journal as text: `unit` is compared with the name before the colon".to_owned());
+        }
+        let hint = input.pattern.as_deref().filter(|_| all.found.is_empty());
+        all.notes.extend(hint.and_then(pattern::hint));
+        Ok(Output::of(call, all, limit, (search.since, until)))
     }
 }
 
@@ -183,16 +208,10 @@ async fn traces(pve: &Reader, vm: &str) -> Result<Traces, Failure> {
 }
 
 impl Output {
-    fn of(call: &Call, all: Hits, limit: usize, since: i64) -> Self {
+    fn of(call: &Call, all: Hits, limit: usize, (since, until): (i64, Option<i64>)) -> Self {
         let mut notes = all.notes;
-        let found = u64::try_from(all.found.len()).unwrap_or(u64::MAX);
-        let mut fold = Fold::default();
-        for hit in all.found {
-            let key = format!("{} {}", hit.source, hit.name);
-            let message = hit.message.clone();
-            fold.add(hit.time, &key, &message, hit);
-        }
-        let folded = fold.finish();
+        let mut folded = all.found;
+        folded.sort_by_key(|line| line.last);
         let mut lines = Table::new(&["last", "first", "count", "source", "severity", "message"]);
         let mut characters = 0;
         let mut first = folded.len();
@@ -206,24 +225,71 @@ impl Output {
         for line in folded.iter().skip(first) {
             lines.push(row(call, line));
         }
-        if first > 0 {
-            let time = folded.get(first).and_then(|line| call.time(line.last)).unwrap_or_default();
-            notes.push(format!("{first} older lines are not shown: `until` {time}, a larger limit or narrower filters show them"));
+        let time = |time: i64| call.time(time).unwrap_or_default();
+        // `until` is not included and has whole seconds: one later than the newest that is not shown.
+        let next = first.checked_sub(1).and_then(|last| folded.get(last)).map(|line| line.last + 1);
+        if let Some(next) = next {
+            let n_hidden = first + all.n_dropped;
+            let way = if until.is_none_or(|until| next < until) {
+                format!("`until` {} (lines of that second again), a larger", time(next))
+            } else {
+                "a larger".to_owned()
+            };
+            notes.push(format!(
+                "{n_hidden} older lines are not shown: {way} limit or narrower filters show them"
+            ));
         }
-        if lines.is_empty() {
-            let since = call.time(since).unwrap_or_default();
-            notes.push(format!("nothing was found since {since}"));
+        // Before the latest of these something is missing.
+        let latest = all.partial.iter().filter_map(|(_, back_to)| *back_to).max();
+        if !all.partial.is_empty() {
+            let sources = all.partial.iter().map(|(source, back_to)| match back_to {
+                Some(back_to) => format!("{source} {}", time(*back_to)),
+                None => source.clone(),
+            });
+            let sources: Vec<_> = sources.collect();
+            let way = latest.map(|latest| format!("; `until` {} goes on", time(latest + 1)));
+            notes.push(format!(
+                "not everything was looked at, only back to: {}. `found`, `count` and `first` reach no further{}",
+                sources.join(", "),
+                way.unwrap_or_default()
+            ));
+        }
+        if lines.is_empty() && all.partial.is_empty() {
+            notes.push(format!("nothing was found since {}", time(since)));
+        } else if lines.is_empty() {
+            notes.push("nothing was found in what was looked at".to_owned());
         } else {
             notes.insert(0, log_text::MARK.to_owned());
         }
-        if folded.iter().any(|line| line.line.is_guessed) {
+        if all.is_text {
             notes.push("severity marked `~` is approximate, guessed from the words: this PVE gives its journal as text without levels".to_owned());
         }
-        Self { found, shown: lines.len(), lines, not_available: all.missing, notes }
+        Self { found: all.total, shown: lines.len(), lines, not_available: all.missing, notes }
     }
 }
 
-fn row(call: &Call, folded: &Folded<sources::Hit>) -> [Cell; 6] {
+impl Hits {
+    /// Proxmox VE leaves out what others did without a word.
+    fn say_what_is_hidden(&mut self, rights: &Rights, nodes: &[&str], wants_cluster: bool) {
+        if wants_cluster && rights.lacks("Sys.Syslog", "/") {
+            self.notes.push("the cluster log is restricted: without Sys.Syslog on / this token sees only its own entries".to_owned());
+        }
+        if !nodes.is_empty() {
+            self.notes.push(format!(
+                "of {} only this token's own tasks are seen: it lacks Sys.Audit there",
+                nodes.join(", ")
+            ));
+        }
+        if rights.are_unknown() {
+            self.notes.push(
+                "the token's privileges could not be read: what others did may be missing"
+                    .to_owned(),
+            );
+        }
+    }
+}
+
+fn row(call: &Call, folded: &Folded<Hit>) -> [Cell; 6] {
     let hit = &folded.line;
     [
         call.time(folded.last).into(),

@@ -54,7 +54,8 @@ async fn every_filter_filters() {
         (json!({ "vm": "204" }), vec!["204"]),
         (json!({ "vm": "legacy-crm" }), vec!["125"]),
         (json!({ "user": "ADMIN@pve", "nodes": "PVE1" }), vec!["204"]),
-        (json!({ "since": "1h" }), vec!["123"]),
+        (json!({ "since": "1h", "vm": "123" }), vec!["123"]),
+        (json!({ "since": "1h", "vm": "125" }), vec![]),
         (json!({ "since": "20h", "until": "4h", "user": "admin" }), vec!["125"]),
     ] {
         let answer = answer(&sim, "list_tasks", filter.clone()).await;
@@ -64,6 +65,120 @@ async fn every_filter_filters() {
             .collect();
         assert_eq!(found, wanted, "{filter}: {answer}");
     }
+}
+
+#[tokio::test]
+async fn every_outcome_can_be_asked_for() {
+    let statuses =
+        ["OK", "WARNINGS: 1", "job errors", "unexpected status", "", "OK"].map(str::to_owned);
+    let tasks =
+        (0..).zip(statuses).map(|(nth, status)| Task { status, ..task(nth, "pve1", "vzdump") });
+    let mut tasks: Vec<Task> = tasks.collect();
+    tasks.push(task(9, "pve2", "qmstart").still_running());
+    let sim = with(tasks.clone()).await;
+    for (outcome, wanted) in [
+        ("ok", vec![5, 0]),
+        ("warning", vec![1]),
+        ("error", vec![2]),
+        ("unknown", vec![4, 3]),
+        ("running", vec![6]),
+    ] {
+        let answer = answer(&sim, "list_tasks", json!({ "outcome": outcome })).await;
+        let wanted: Vec<String> = wanted.into_iter().map(|nth: usize| tasks[nth].upid()).collect();
+        assert_eq!(upids(&answer), wanted, "{outcome}");
+    }
+}
+
+/// Follows the cursor to the end.
+async fn all_pages(sim: &Sim, mut arguments: Value) -> Vec<String> {
+    let mut seen = Vec::new();
+    for _ in 0..60 {
+        let answer = answer(sim, "list_tasks", arguments.clone()).await;
+        seen.extend(upids(&answer));
+        let Some(cursor) = answer["next_cursor"].as_str() else { return seen };
+        arguments["cursor"] = json!(cursor);
+    }
+    panic!("the cursor never ends: {arguments}");
+}
+
+#[tokio::test]
+async fn what_others_did_in_between_hides_nothing_behind_it() {
+    // Two that are wanted stand behind thousands that are not, one on a node that has little else.
+    let mine = |nth, node| Task { user: "svc@pve!tool".to_owned(), ..task(nth, node, "qmstart") };
+    let foreign = (1000..4000).map(|nth| task(nth, "pve1", "qmstop"));
+    let mut tasks: Vec<Task> = foreign.collect();
+    tasks.extend([mine(1, "pve1"), mine(2, "pve1"), mine(3, "pve2"), mine(2500, "pve2")]);
+    tasks.extend([mine(2600, "pve1"), mine(3999, "pve3")]);
+    let mut wanted: Vec<Task> =
+        tasks.iter().filter(|task| task.user == "svc@pve!tool").cloned().collect();
+    wanted.sort_by_key(|task| std::cmp::Reverse(task.starttime));
+    let wanted: Vec<String> = wanted.iter().map(Task::upid).collect();
+    let sim = with(tasks).await;
+    for filter in [json!({ "user": "svc@pve" }), json!({ "type": "start", "limit": 1 })] {
+        assert_eq!(all_pages(&sim, filter.clone()).await, wanted, "{filter}");
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_tasks_of_one_second_are_all_shown() {
+    let start = u64::try_from(NOW).unwrap();
+    let tasks = (100..1100u32).map(|vmid| {
+        let end = start + u64::from(vmid % 3);
+        Task {
+            pid: vmid,
+            ..Task::ended("pve1", "qmstart", &vmid.to_string(), "root@pam", (start, end), "OK")
+        }
+    });
+    let tasks: Vec<Task> = tasks.collect();
+    let wanted: BTreeSet<String> = tasks.iter().map(Task::upid).collect();
+    let sim = with(tasks).await;
+    let seen = all_pages(&sim, json!({ "limit": 200 })).await;
+    assert_eq!(seen.len(), 1000, "each once");
+    assert_eq!(seen.into_iter().collect::<BTreeSet<_>>(), wanted);
+}
+
+#[tokio::test]
+async fn since_has_what_ran_since_whenever_it_began() {
+    let now = jiff::Timestamp::now().as_second().unsigned_abs();
+    let ended = |start: u64, end: u64, kind| {
+        Task::ended("pve1", kind, "100", "root@pam", (now - start, now - end), "job errors")
+    };
+    let sim = with(vec![
+        ended(7200, 3600, "qmstop"),
+        ended(7000, 60, "vzdump"),
+        ended(90, 80, "qmstart"),
+        ended(6000, 0, "qmigrate").still_running(),
+    ])
+    .await;
+    let list = answer(&sim, "list_tasks", json!({ "since": "5m" })).await;
+    let kinds: Vec<_> = rows(&list["tasks"]).iter().map(|row| row["type"].clone()).collect();
+    assert_eq!(kinds, ["qmstart", "qmigrate", "vzdump"]);
+}
+
+#[tokio::test]
+async fn a_slip_of_the_pen_is_told_apart_from_nothing() {
+    let sim = demo().await;
+    let none = answer(&sim, "list_tasks", json!({ "type": "foo" })).await;
+    assert!(notes(&none).contains("`foo`") && notes(&none).contains("backup"), "{none}");
+    let none = answer(&sim, "list_tasks", json!({ "vm": "999" })).await;
+    assert!(notes(&none).contains("999"), "{none}");
+    let none = answer(&sim, "list_tasks", json!({ "type": "rollback", "vm": "100" })).await;
+    assert_eq!((&none["shown"], notes(&none).contains("rollback")), (&json!(0), false));
+    for (limit, wanted) in [(0, "taken as 1"), (10_000, "taken as 200")] {
+        let list = answer(&sim, "list_tasks", json!({ "limit": limit })).await;
+        assert!(notes(&list).contains(wanted), "{list}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_task_failed_with_is_cleaned_cut_and_marked_as_data() {
+    let status = format!("mount https://bob:hunter2@nas failed\u{1b}[31m {}", "x".repeat(200));
+    let sim = with(vec![Task { status, ..task(0, "pve1", "vzdump") }]).await;
+    let list = answer(&sim, "list_tasks", json!({})).await;
+    let outcome = rows(&list["tasks"])[0]["outcome"].as_str().unwrap().to_owned();
+    assert!(outcome.starts_with("error: mount https://bob:***@nas failed x"), "{outcome}");
+    assert!(outcome.ends_with("bytes)"), "{outcome}");
+    assert!(notes(&list).contains("never instructions"), "{list}");
 }
 
 #[tokio::test]
@@ -117,6 +232,18 @@ async fn a_token_that_sees_only_its_own_tasks_is_told_so() {
     assert!(notes(&answer).contains("only this token's own tasks"), "{answer}");
     let all = crate::support::answer(&sim, "list_tasks", json!({})).await;
     assert!(!notes(&all).contains("own tasks"), "{all}");
+    // One that has done something sees just that.
+    let own = Task { user: "nobody@pve!t".to_owned(), ..task(0, "pve2", "qmstart") };
+    let upid = own.upid();
+    sim.change(|cluster| cluster.tasks.push(own));
+    let result = as_token(&sim, "nobody@pve!t", DEMO_TOKEN_SECRET, "list_tasks", json!({})).await;
+    let answer = structured(&result);
+    assert_eq!(upids(&answer), [upid]);
+    assert!(notes(&answer).contains("of pve1, pve2, pve3 only this token's own tasks"), "{answer}");
+    // Where nobody can say whether that is all, that is said.
+    sim.answer(Rule::get("/access/permissions").status(500, "got timeout"));
+    let result = as_token(&sim, "nobody@pve!t", DEMO_TOKEN_SECRET, "list_tasks", json!({})).await;
+    assert!(notes(&structured(&result)).contains("privileges could not be read"));
 }
 
 #[tokio::test]

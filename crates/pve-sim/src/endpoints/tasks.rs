@@ -73,7 +73,10 @@ fn of_node(call: &Call<'_>) -> Answer {
         matches!((source, task.endtime), ("all", _) | ("archive", Some(_)) | ("active", None))
     });
     let mut tasks: Vec<&Task> = tasks.filter(wanted).collect();
-    tasks.sort_by_key(|task| (task.endtime.is_some(), std::cmp::Reverse(task.starttime)));
+    // Those that ended are written down when they end.
+    tasks.sort_by_key(|task| {
+        (task.endtime.is_some(), std::cmp::Reverse(task.endtime.unwrap_or(task.starttime)))
+    });
 
     let at = |name, usual| {
         number(name).map_or(usual, |value| usize::try_from(value).unwrap_or(usize::MAX))

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::is_vmid;
+
 /// A line, and how often it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folded<T> {
@@ -16,7 +18,7 @@ pub struct Folded<T> {
 }
 
 /// Folds lines. Lines are the same where they differ only in numbers that say nothing by themselves:
-/// fractions, and numbers of five digits and more.
+/// fractions, and numbers of five digits and more that are not those of guests.
 #[derive(Debug)]
 pub struct Fold<T> {
     places: HashMap<String, usize>,
@@ -59,6 +61,15 @@ fn without_numbers(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
         let (before, after) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+        let (vmid, behind) = after.split_at_checked(digits).unwrap_or((after, ""));
+        let ahead = text.get(..text.len() - after.len()).unwrap_or_default();
+        if is_vmid(ahead, behind) {
+            key.push_str(before);
+            key.push_str(vmid);
+            rest = behind;
+            continue;
+        }
         let end = after.find(|c: char| !c.is_ascii_hexdigit() && c != '.').unwrap_or(after.len());
         let (number, after) = after.split_at_checked(end).unwrap_or((after, ""));
         key.push_str(before);
@@ -100,6 +111,12 @@ mod tests {
     fn addresses_and_vmids_tell_lines_apart() {
         assert_ne!(without_numbers("from 10.0.0.1"), without_numbers("from 10.0.0.2"));
         assert_ne!(without_numbers("VM 107"), without_numbers("VM 108"));
+        assert_ne!(without_numbers("VM 10001 x"), without_numbers("VM 10002 x"));
+        assert_ne!(
+            without_numbers("qemu-server/10001.conf"),
+            without_numbers("qemu-server/10002.conf")
+        );
+        assert_eq!(without_numbers("pid 10001 x"), without_numbers("pid 10002 x"));
         assert_eq!(without_numbers("UPID:00001873:"), without_numbers("UPID:0000FFFF:"));
     }
 }

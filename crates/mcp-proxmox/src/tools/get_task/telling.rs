@@ -2,10 +2,12 @@
 
 use pve_client::{Error, Reader, Upid};
 
-use super::backup::Backups;
+use super::percent;
 use crate::{
     answer::Table,
+    failure::Failure,
     logs::{
+        backup::Backups,
         pattern::Pattern,
         task_log::{self, Line, Part},
     },
@@ -15,8 +17,10 @@ use crate::{
 const PAGE: u32 = 5000;
 /// How many lines are searched in one call.
 const SEARCHED: u64 = 100_000;
-/// How many lines at the end are looked through for what tells why.
+/// How many lines at the end are read in any case.
 const ENDING: u32 = 1000;
+/// How many lines before those are looked through for what tells why.
+const WHY: u64 = 20_000;
 /// How many lines that tell why are shown.
 const TELLING: usize = 12;
 /// How many characters of the log are shown.
@@ -47,6 +51,7 @@ pub(super) struct Read {
 pub(super) async fn read(
     pve: &Reader,
     excerpt: &Excerpt<'_>,
+    is_running: bool,
     wants_why: bool,
     wants_backups: bool,
 ) -> Result<Read, Error> {
@@ -57,17 +62,25 @@ pub(super) async fn read(
         shown: table(),
         telling: table(),
         backups: Table::default(),
-        percent: ending.lines.iter().rev().take(20).find_map(|line| percent(&line.text)),
+        percent: None,
         notes: Vec::new(),
     };
     if ending.is_missing {
         return Ok(read);
     }
-    if wants_why {
-        read.telling = telling(&ending.lines);
+    if is_running {
+        let last = ending.lines.len().saturating_sub(50);
+        read.percent =
+            percent::latest(ending.lines.iter().skip(last).map(|line| line.text.as_str()));
     }
-    if wants_backups {
-        read.backups = backups(pve, excerpt.upid, &ending, &mut read.notes).await?;
+    if wants_why || wants_backups {
+        let mut said = Said { wants_why, wants_backups, ..Said::default() };
+        said.look_through(pve, excerpt.upid, &ending, &mut read.notes).await;
+        read.telling = said.telling(&mut read.notes);
+        read.backups = said.backups.table(is_running);
+        if read.percent.is_some() && read.backups.len() > 1 {
+            read.notes.push("progress_percent is that of the guest whose backup runs".to_owned());
+        }
     }
     if let Some(pattern) = excerpt.pattern {
         search(pve, excerpt, pattern, &ending, &mut read).await?;
@@ -173,12 +186,14 @@ async fn search(
         let Some(last) = part.lines.last().map(|line| line.n) else { break };
         for line in part.lines {
             let is_match = pattern.fits(&line.text);
-            if is_match && n_matches >= wanted {
+            // Beyond the number of matches, those that stand around the last one are shown as what they
+            // are: lines around it.
+            if is_match && n_matches >= wanted && after == 0 {
                 read.notes.push(format!("there are more matches: go on with from_line {}", line.n));
                 next = u64::MAX;
                 break 'log;
             }
-            if is_match {
+            if is_match && n_matches < wanted {
                 n_matches += 1;
                 after = excerpt.context;
                 for earlier in before.drain(..) {
@@ -215,56 +230,140 @@ async fn search(
     Ok(())
 }
 
-/// Errors first, then warnings.
-fn telling(lines: &[Line]) -> Table {
-    let starts = |line: &&Line, words: &[&str]| {
-        let text = line.text.trim_start();
-        words.iter().any(|word| text.starts_with(word))
-    };
-    let errors =
-        lines.iter().filter(|line| starts(line, &["ERROR", "TASK ERROR", "Error", "error"]));
-    let warnings = lines.iter().filter(|line| starts(line, &["WARN", "Warn", "warn"]));
-    let mut table = table();
-    let mut characters = 0;
-    for line in errors.chain(warnings).take(TELLING) {
-        push(&mut table, line, &mut characters);
-    }
-    table
+/// What a whole log says of the reason for its end, and of the guests of a backup.
+#[derive(Default)]
+struct Said {
+    wants_why: bool,
+    wants_backups: bool,
+    /// The last line, which sums up.
+    end: Option<Line>,
+    errors: Vec<Line>,
+    warnings: Vec<Line>,
+    n_errors: usize,
+    n_warnings: usize,
+    backups: Backups,
 }
 
-/// Each guest of a backup, from the whole log where it is not too long.
-async fn backups(
-    pve: &Reader,
-    upid: &Upid,
-    ending: &Part,
-    notes: &mut Vec<String>,
-) -> Result<Table, Error> {
-    let mut backups = Backups::default();
-    let seen = ending.lines.first().map_or(1, |line| line.n);
-    let mut next = seen.saturating_sub(SEARCHED).max(1);
-    if next > 1 {
-        notes.push("guests at the beginning of this long log are not in `backups`".to_owned());
-    }
-    while next < seen {
-        let limit = u32::try_from(seen - next).unwrap_or(PAGE).min(PAGE);
-        let part = task_log::read(pve, upid, next - 1, limit).await?;
-        part.lines.iter().for_each(|line| backups.add(line));
-        next = part.lines.last().map_or(next + 1, |line| line.n + 1);
-        if part.lines.is_empty() && !part.is_too_large {
-            break;
+impl Said {
+    /// The log up to its end, or the last part of a long one.
+    async fn look_through(
+        &mut self,
+        pve: &Reader,
+        upid: &Upid,
+        ending: &Part,
+        notes: &mut Vec<String>,
+    ) {
+        let seen = ending.lines.first().map_or(1, |line| line.n);
+        let most = if self.wants_backups { SEARCHED } else { WHY };
+        let first = seen.saturating_sub(most).max(1);
+        let mut next = first;
+        while next < seen {
+            let limit = u32::try_from(seen - next).unwrap_or(PAGE).min(PAGE);
+            let part = match task_log::read(pve, upid, next - 1, limit).await {
+                Ok(part) => part,
+                Err(error) => {
+                    let failure = Failure::from_pve("read them", &error);
+                    notes.push(format!(
+                        "lines {next} to {} were not looked through for errors and guests: {}",
+                        seen - 1,
+                        failure.what()
+                    ));
+                    break;
+                }
+            };
+            part.lines.iter().for_each(|line| self.add(line));
+            if part.is_too_large {
+                notes.push(format!("line {next} is larger than 16 MiB and was not looked at"));
+            } else if part.lines.is_empty() {
+                break;
+            }
+            next = part.lines.last().map_or(next + 1, |line| line.n + 1);
+        }
+        ending.lines.iter().for_each(|line| self.add(line));
+        if first > 1 {
+            let whom = if self.wants_backups { "errors and guests" } else { "errors" };
+            notes.push(format!(
+                "only lines {first} to {} were looked through for {whom}",
+                ending.total
+            ));
         }
     }
-    ending.lines.iter().for_each(|line| backups.add(line));
-    let is_over = ending.lines.iter().rev().take(1).any(|line| line.text.starts_with("TASK "));
-    Ok(backups.table(!is_over))
+
+    fn add(&mut self, line: &Line) {
+        if self.wants_backups {
+            self.backups.add(&line.text);
+        }
+        if !self.wants_why {
+            return;
+        }
+        match weight(&line.text) {
+            Weight::End => self.end = Some(line.clone()),
+            Weight::Error => {
+                self.n_errors += 1;
+                if self.errors.len() < TELLING {
+                    self.errors.push(line.clone());
+                }
+            }
+            Weight::Warning => {
+                self.n_warnings += 1;
+                if self.warnings.len() < TELLING {
+                    self.warnings.push(line.clone());
+                }
+            }
+            Weight::None => {}
+        }
+    }
+
+    /// Errors first, then warnings. The first errors are the cause of the others.
+    fn telling(&self, notes: &mut Vec<String>) -> Table {
+        let mut table = table();
+        let mut characters = 0;
+        let n_others = TELLING - usize::from(self.end.is_some());
+        let others = self.errors.iter().chain(&self.warnings).take(n_others);
+        // Where there is no other error, the sum is the error.
+        let (errors, warnings): (Vec<_>, Vec<_>) =
+            others.partition(|line| weight(&line.text) == Weight::Error);
+        for line in errors.into_iter().chain(&self.end).chain(warnings) {
+            push(&mut table, line, &mut characters);
+        }
+        let n_all = self.n_errors + self.n_warnings + usize::from(self.end.is_some());
+        if n_all > table.len() {
+            notes.push(format!(
+                "{} more lines tell of errors or warnings: pattern `error|warn` shows them",
+                n_all - table.len()
+            ));
+        }
+        table
+    }
 }
 
-/// The last percentage of a line: `INFO:  45% (…`, `transferred 1.2 GiB of 32.0 GiB (3.75%)`.
-pub(super) fn percent(line: &str) -> Option<f64> {
-    let (before, _) = line.rsplit_once('%')?;
-    let start = before.rfind(|c: char| !c.is_ascii_digit() && c != '.').map_or(0, |at| at + 1);
-    let number: f64 = before.get(start..)?.parse().ok()?;
-    (0.0..=100.0).contains(&number).then_some(number)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    None,
+    Warning,
+    Error,
+    End,
+}
+
+/// What a line says of the reason. Lines of migrations begin with a time, those of programs that a task
+/// runs with `INFO: `.
+fn weight(line: &str) -> Weight {
+    let text = percent::without_time(line.trim_start());
+    let text = text.strip_prefix("INFO: ").unwrap_or(text).trim_start().to_lowercase();
+    if text.starts_with("task error") {
+        return Weight::End;
+    }
+    let starts = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    if starts(&["error", "fatal", "can't ", "cannot ", "unable to "])
+        || has(&[" error: ", " failed: ", " failed - ", "migration aborted"])
+    {
+        Weight::Error
+    } else if starts(&["warn"]) {
+        Weight::Warning
+    } else {
+        Weight::None
+    }
 }
 
 #[cfg(test)]
@@ -272,11 +371,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_read_from_the_line() {
-        assert_eq!(percent("INFO:  45% (1.0 GiB of 2.0 GiB) in 3s"), Some(45.0));
-        assert_eq!(percent("transferred 1.2 GiB of 32.0 GiB (3.75%) in 10s"), Some(3.75));
-        for line in ["INFO: done", "%", "100.5.1%", "250%", "é%"] {
-            assert_eq!(percent(line), None, "{line}");
+    fn lines_that_tell_why_are_known_whatever_stands_in_front() {
+        for (line, wanted) in [
+            ("TASK ERROR: migration aborted", Weight::End),
+            ("2025-04-15 11:04:06 ERROR: migration aborted (duration 00:00:04)", Weight::Error),
+            ("INFO: Error: unable to open", Weight::Error),
+            ("command 'ssh x' failed: exit code 255", Weight::Error),
+            ("2025-04-15 11:04:06 WARN: no TPM", Weight::Warning),
+            ("TASK WARNINGS: 1", Weight::None),
+            ("INFO: 0 errors", Weight::None),
+            ("INFO: backup mode: snapshot", Weight::None),
+        ] {
+            assert_eq!(weight(line), wanted, "{line}");
         }
     }
 }

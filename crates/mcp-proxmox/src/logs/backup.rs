@@ -1,29 +1,32 @@
 //! What a backup's log says of each guest.
 
-use crate::{
-    answer::{Cell, Table, clean::label},
-    logs::task_log::Line,
-};
+use crate::answer::{Cell, Table, clean::label, log_text::brief};
 
 /// Collects the guests of a backup's log, line by line.
 #[derive(Debug, Default)]
-pub(super) struct Backups {
+pub struct Backups {
     guests: Vec<Guest>,
 }
 
+/// A guest of a backup, in what its log says.
 #[derive(Debug, Default)]
-struct Guest {
-    vmid: u64,
-    name: Option<String>,
-    result: Option<String>,
-    size: Option<String>,
-    took: Option<String>,
+pub struct Guest {
+    /// Its number.
+    pub vmid: u64,
+    /// Its name.
+    pub name: Option<String>,
+    /// `ok` or `error: …`. Absent where the log does not tell yet, or never will.
+    pub result: Option<String>,
+    /// How large the backup is, or how much was sent.
+    pub size: Option<String>,
+    /// How long it took.
+    pub took: Option<String>,
 }
 
 impl Backups {
     /// Takes the next line.
-    pub(super) fn add(&mut self, line: &Line) {
-        let text = line.text.trim();
+    pub fn add(&mut self, line: &str) {
+        let text = line.trim();
         if let Some(rest) = text.strip_prefix("INFO: Starting Backup of VM ") {
             let vmid = rest.split(' ').next().and_then(|vmid| vmid.parse().ok());
             self.guests.extend(vmid.map(|vmid| Guest { vmid, ..Guest::default() }));
@@ -37,18 +40,25 @@ impl Backups {
             }
             let last = self.guests.len().saturating_sub(1);
             if let Some(guest) = self.guests.get_mut(found.unwrap_or(last)) {
-                guest.result = Some(format!("error: {}", label(why)));
+                guest.result = Some(format!("error: {}", brief(why)));
             }
         } else if let Some(guest) = self.guests.last_mut() {
             guest.add(text);
         }
     }
 
-    /// The guests.
-    pub(super) fn table(&self, is_running: bool) -> Table {
+    /// What became of a guest, if it is one of them.
+    pub fn into_guest(mut self, vmid: u32) -> Option<Guest> {
+        let at = self.guests.iter().rposition(|guest| guest.vmid == u64::from(vmid))?;
+        Some(self.guests.swap_remove(at))
+    }
+
+    /// The guests. The last one without a result is at work where the task runs.
+    pub fn table(&self, is_running: bool) -> Table {
         let mut table = Table::new(&["vmid", "name", "result", "size", "took"]);
         for guest in &self.guests {
-            let open = if is_running { "running" } else { "unknown" };
+            let is_last = std::ptr::eq(guest, self.guests.last().unwrap_or(guest));
+            let open = if is_running && is_last { "running" } else { "unknown" };
             table.push([
                 guest.vmid.into(),
                 guest.name.clone().into(),
@@ -69,14 +79,14 @@ impl Guest {
         {
             self.name = Some(label(name));
         } else if let Some(size) = text.strip_prefix("archive file size: ") {
-            self.size = Some(label(size));
+            self.size = Some(brief(size));
         } else if let Some(rest) = text.strip_prefix("transferred ") {
             // To a backup server: `transferred 1.88 GiB in 20 seconds (…)`.
             let size = rest.split(" in ").next().unwrap_or(rest);
-            self.size = self.size.take().or_else(|| Some(format!("{} transferred", label(size))));
+            self.size = self.size.take().or_else(|| Some(format!("{} transferred", brief(size))));
         } else if let Some(rest) = text.strip_prefix("Finished Backup of VM ") {
             self.result = Some("ok".to_owned());
-            self.took = rest.split_once('(').map(|(_, took)| label(took.trim_end_matches(')')));
+            self.took = rest.split_once('(').map(|(_, took)| brief(took.trim_end_matches(')')));
         }
     }
 }

@@ -2,7 +2,8 @@
 //! task's log of 200 MB.
 //!
 //! **Bounds:** 40 MiB of memory whatever is searched, and twice the time of fetching the same bytes one
-//! request after the other and reading them as JSON: what lies in between is the looking.
+//! request after the other and reading them as JSON: what lies in between is the looking. Each line that fits
+//! may cost a tenth of a millisecond more, for hiding its secrets and for what it is compared with.
 
 use std::time::{Duration, Instant};
 
@@ -69,8 +70,10 @@ pub fn measure(table: &mut Table, runtime: &Runtime) {
         let mut program = Program::for_sim(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
         sim.forget_requests();
         let begin = Instant::now();
-        program.call(tool, &arguments);
+        let answer = program.call(tool, &arguments);
         let time = begin.elapsed();
+        let said = &answer["result"]["structuredContent"];
+        let n_lines = said["found"].as_u64().or_else(|| said["shown"].as_u64()).unwrap_or(20);
         let paths: Vec<String> = sim.requests().into_iter().map(|seen| seen.path).collect();
         let mut limit = Duration::from_millis(20);
         let mut bytes = 0;
@@ -87,7 +90,8 @@ pub fn measure(table: &mut Table, runtime: &Runtime) {
             &format!("{tool} {what}"),
             format!("{}, {} requests, {} KB", short(time), paths.len(), bytes / 1000),
         );
-        table.hold("  time", milliseconds(time), milliseconds(limit) * 2.0, "ms");
+        let bound = milliseconds(limit) * 2.0 + n_lines as f64 * 0.1;
+        table.hold("  time", milliseconds(time), bound, "ms");
         if let Some(memory) = program.peak_mebibytes() {
             table.hold("  peak memory", memory, 40.0, "MiB");
         }

@@ -20,6 +20,8 @@ use crate::answer::log_text::{self, Severity};
 
 /// How many entries one request asks for, where they are filtered here: few at first.
 const BATCHES: [u32; 3] = [1000, 3000, 5000];
+/// How many bytes of messages are asked for at once, as far as that can be foreseen.
+const BURDEN: usize = 2 << 20;
 /// How far the time of an entry may lie before that of the next one of the same run of the machine, in
 /// microseconds. Beyond that the clock was set in between.
 const FAR: i64 = 86_400_000_000;
@@ -259,7 +261,7 @@ impl Reading<'_> {
         let needs_more = query.pattern.is_some()
             || query.traces.is_some()
             || (self.form == Form::Text && (query.severity.is_some() || query.unit.is_some()));
-        let batch = if needs_more {
+        let batch = if needs_more || query.limit > 1000 {
             BATCHES.get(nth).copied().unwrap_or(5000)
         } else {
             // One more, to know whether there is more, and whether the machine started again in between.
@@ -290,7 +292,7 @@ impl Reading<'_> {
                     // A server that ignores what it does not know gives text all the same.
                     self.read.is_text =
                         journal.entries.iter().any(|entry| matches!(entry, Entry::Line(_)));
-                    self.at_most = self.at_most.saturating_mul(4).min(5000);
+                    self.at_most = at_most(&journal, self.at_most);
                     return Ok(Some((journal, last)));
                 }
                 Err(error) if self.form == Form::Structured && is_not_known(&error) => {
@@ -349,6 +351,19 @@ impl Reading<'_> {
             message: log_text::line(&row.text, row.length),
         })
     }
+}
+
+/// How many entries to ask for next, after this answer: so many that they are no burden.
+fn at_most(journal: &Journal, before: u32) -> u32 {
+    let length = |entry: &Entry| match entry {
+        Entry::Line(line) => line.length,
+        Entry::Record(record) => record.message.length,
+        Entry::Reboot(_) => 0,
+    };
+    let n_bytes: usize = journal.entries.iter().map(length).sum();
+    let mean = (n_bytes / journal.entries.len().max(1)).max(1);
+    let most = u32::try_from(BURDEN / mean).unwrap_or(5000).clamp(50, 5000);
+    most.min(before.saturating_mul(4))
 }
 
 /// Whether the node does not know the form of objects. What it knows and refuses is another matter: the

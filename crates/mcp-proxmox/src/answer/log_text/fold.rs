@@ -1,6 +1,9 @@
 //! Lines that say the same again and again, said once with their number.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
+};
 
 use super::is_vmid;
 
@@ -21,20 +24,22 @@ pub struct Folded<T> {
 /// fractions, and numbers of five digits and more that are not those of guests.
 #[derive(Debug)]
 pub struct Fold<T> {
-    places: HashMap<String, usize>,
+    /// By a number that stands for source and text, since these are long.
+    places: HashMap<u64, usize>,
+    numbers: RandomState,
     folded: Vec<Folded<T>>,
 }
 
 impl<T> Default for Fold<T> {
     fn default() -> Self {
-        Self { places: HashMap::new(), folded: Vec::new() }
+        Self { places: HashMap::new(), numbers: RandomState::new(), folded: Vec::new() }
     }
 }
 
 impl<T> Fold<T> {
     /// Adds a line with its source and text.
     pub fn add(&mut self, time: i64, source: &str, text: &str, line: T) {
-        let key = format!("{source}\u{0}{}", without_numbers(text));
+        let key = self.numbers.hash_one((source, without_numbers(text)));
         let place = *self.places.entry(key).or_insert(self.folded.len());
         match self.folded.get_mut(place) {
             Some(same) => {

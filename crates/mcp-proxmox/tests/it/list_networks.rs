@@ -186,6 +186,9 @@ async fn q102_a_hidden_bridge_is_called_hidden_and_not_absent() {
 #[tokio::test]
 async fn q103_changes_that_wait_are_not_told_as_what_is() {
     let answer = answer(&demo().await, "list_networks", json!({ "node": "pve2" })).await;
-    assert_eq!(answer["pending"], json!(["pve2: vmbr1: - bridge-ports none | + bridge-ports enp2s0"]));
+    assert_eq!(
+        answer["pending"],
+        json!(["pve2: vmbr1: - bridge-ports none | + bridge-ports enp2s0"])
+    );
     assert!(notes(&answer).contains("what will be"), "{answer}");
 }

@@ -10,7 +10,7 @@ use http::{
 };
 use hyper::{body::Incoming, ext::ReasonPhrase};
 
-use crate::{Error, Method, Refusal, body};
+use crate::{Error, Method, Refusal, Token, body};
 
 /// How much of a refusal is read.
 const REFUSAL_LIMIT: usize = 64 << 10;
@@ -21,6 +21,8 @@ pub(crate) struct Question<'a> {
     pub(crate) method: Method,
     /// Without the query.
     pub(crate) path: &'a str,
+    /// Whose secret is in no answer, whatever a proxy echoes.
+    pub(crate) token: &'a Token,
 }
 
 /// Hands back an answer that is a success, by its head. Its body is still to come.
@@ -42,12 +44,13 @@ pub(crate) async fn judge(
     if status < 400 || is_page(headers) || is_of_a_gateway(&response) {
         return Err(foreign(question, &response));
     }
-    let reason = reason(&response);
+    let reason = reason(&response).map(|reason| question.token.hidden_in_text(reason));
     // What the status line says is enough when the rest is lost.
     let body = body::collect(response.into_body(), REFUSAL_LIMIT)
         .await
         .and_then(|body| body::decompress(body, REFUSAL_LIMIT))
         .unwrap_or_default();
+    let body = question.token.hidden_in(body);
     Err(Refusal::read(question.method, question.path, status, reason, &body).into())
 }
 

@@ -262,7 +262,10 @@ impl Endpoint {
         let date = response.headers().get(DATE).and_then(|date| date::parse(date.to_str().ok()?));
         let whole = body::collect(response.into_body(), call.limit).await;
         match whole.and_then(|body| body::decompress(body, call.limit)) {
-            Ok(body) => Ok(Whole { host: Arc::clone(&self.shown), status, body, date }),
+            Ok(body) => {
+                let body = call.token.hidden_in(body);
+                Ok(Whole { host: Arc::clone(&self.shown), status, body, date })
+            }
             Err(body::Failure::Cut) => Err(self.lost(call, LostWhy::Cut)),
             Err(body::Failure::TooLarge) => {
                 Err(Error::TooLarge { path: question.path.to_owned(), limit: call.limit })
@@ -276,7 +279,12 @@ impl Endpoint {
     }
 
     fn question<'a>(&'a self, call: &Call<'a>) -> Question<'a> {
-        Question { host: &self.shown, method: call.method, path: without_query(call.path) }
+        Question {
+            host: &self.shown,
+            method: call.method,
+            path: without_query(call.path),
+            token: call.token,
+        }
     }
 
     fn unsent(&self, kind: UnsentKind) -> Error {

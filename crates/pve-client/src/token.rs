@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use bytes::Bytes;
+use memchr::memmem;
 use zeroize::Zeroizing;
 
 /// Text that is never shown.
@@ -102,6 +104,26 @@ impl Token {
         &self.id
     }
 
+    /// The bytes of an answer without the secret, which a proxy that echoes requests, or a log on the
+    /// node, may hold. What takes its place is as long.
+    pub(crate) fn hidden_in(&self, body: Bytes) -> Bytes {
+        let secret = self.secret.expose().as_bytes();
+        if secret.len() < LEAST || memmem::find(&body, secret).is_none() {
+            return body;
+        }
+        let mut hidden = Vec::from(body);
+        while let Some(at) = memmem::find(&hidden, secret) {
+            hidden.iter_mut().skip(at).take(secret.len()).for_each(|byte| *byte = b'*');
+        }
+        hidden.into()
+    }
+
+    /// The same of a text.
+    pub(crate) fn hidden_in_text(&self, text: String) -> String {
+        let secret = self.secret.expose();
+        if secret.len() < LEAST { text } else { text.replace(secret, "***") }
+    }
+
     /// The value of the `Authorization` header.
     pub(crate) fn authorization(&self) -> Zeroizing<String> {
         Zeroizing::new(format!("PVEAPIToken={}={}", self.id, self.secret.expose()))
@@ -113,6 +135,9 @@ impl fmt::Debug for Token {
         write!(f, "Token({}=…)", self.id)
     }
 }
+
+/// A secret has 36 characters. One that is this short is none, and would blank words that mean nothing.
+const LEAST: usize = 16;
 
 fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -153,6 +178,17 @@ mod tests {
         assert_eq!(token("root@pam", "mon", "").unwrap_err(), InvalidToken::NoSecret);
         assert_eq!(token("root@pam", "mon", "a b").unwrap_err(), InvalidToken::Secret);
         assert_eq!(token("root@pam", "mon", "a\nb").unwrap_err(), InvalidToken::Secret);
+    }
+
+    #[test]
+    fn an_answer_that_repeats_the_secret_is_as_long_and_without_it() {
+        let token = token("root@pam", "monitor", SECRET).unwrap();
+        let echo = format!("{{\"a\":\"{SECRET}\",\"b\":\"x{SECRET}{SECRET}\"}}");
+        let hidden = token.hidden_in(Bytes::from(echo.clone()));
+        let hidden = String::from_utf8(hidden.to_vec()).unwrap();
+        assert_eq!(hidden.len(), echo.len());
+        assert!(!hidden.contains("0b5c") && hidden.starts_with("{\"a\":\"***"), "{hidden}");
+        assert_eq!(token.hidden_in_text(format!("a {SECRET} b")), "a *** b");
     }
 
     #[test]

@@ -72,6 +72,28 @@ async fn the_secret_appears_nowhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_echoes_the_request_does_not_bring_the_secret_back() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    let header = format!("Authorization: PVEAPIToken={DEMO_TOKEN_ID}={DEMO_TOKEN_SECRET}");
+    let refused = json!({ "data": null, "message": header, "errors": { "vm": header } });
+    let row = json!({ "type": "qemu", "vmid": 100, "node": "pve1", "name": header });
+    for (status, reason, body) in [
+        (401, header.as_str(), "{}".to_owned()),
+        (500, header.as_str(), refused.to_string()),
+        (400, "Parameter verification failed.", refused.to_string()),
+        (200, "OK", json!({ "data": [row] }).to_string()),
+    ] {
+        sim.forget_rules();
+        sim.answer(Rule::get("/cluster/resources").status(status, reason).body(body));
+        let (_, stdout, stderr) = tokio::task::block_in_place(|| {
+            let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+            run(command.args(["call", "list_vms", "--log", "trace"]))
+        });
+        assert!(!(stdout + &stderr).contains(DEMO_TOKEN_SECRET), "{status}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_mistaken_configuration_does_not_repeat_the_secret() {
     let sim = Sim::start(Cluster::demo()).await.unwrap();
     let mut command = program_for(&sim, "not a token id", WRONG);

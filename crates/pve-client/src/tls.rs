@@ -207,6 +207,13 @@ mod tests {
     }
 
     #[test]
+    fn strict_means_all_the_public_authorities_and_some() {
+        let roots = public_roots();
+        assert_eq!(roots.len(), webpki_roots::TLS_SERVER_ROOTS.len());
+        assert!(roots.len() > 100, "{}", roots.len());
+    }
+
+    #[test]
     fn every_kind_of_trust_makes_a_configuration() {
         let (pem, _) = certificate();
         let bundle = CaBundle::from_pem(pem.as_bytes()).unwrap();

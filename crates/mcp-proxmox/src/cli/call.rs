@@ -16,7 +16,7 @@ pub(super) fn command() -> Command {
             Arg::new("arguments")
                 .num_args(0..)
                 .value_name("key=value|JSON")
-                .help("Arguments: key=value as often as needed (a repeated key makes a list), or one JSON object"),
+                .help("Arguments: key=value as often as needed (a repeated key makes a list, a bare key is true), a JSON object, or both"),
         )
         .arg(Arg::new("save").long("save").value_name("FILE").help("Where to write a picture"))
         .arg(Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Agree to what would be asked before a write"))
@@ -29,10 +29,6 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> io::Result<ExitC
     };
     let words: Vec<&str> =
         options.get_many::<String>("arguments").into_iter().flatten().map(String::as_str).collect();
-    let arguments = match arguments(&words) {
-        Ok(arguments) => arguments,
-        Err(complaint) => return Ok(complain(&complaint, 2)),
-    };
     let catalog = world.catalog();
     let offered = match catalog.find(name) {
         Ok(offered) => offered,
@@ -45,6 +41,14 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> io::Result<ExitC
             ));
         }
     };
+    let arguments = match arguments(&words, offered.input_schema()) {
+        Ok(arguments) => arguments,
+        Err(complaint) => return Ok(complain(&complaint, 2)),
+    };
+    if options.contains_id("save") && offered.output_schema().is_some() {
+        let wrong = format!("`{name}` answers with no picture that --save could write");
+        return Ok(complain(&wrong, 2));
+    }
     let mut call = Call::begin(world.config.zone.clone())
         .within(&world.limits())
         .under(world.policy())
@@ -81,18 +85,35 @@ fn save(png: &[u8], options: &ArgMatches) -> ExitCode {
     }
 }
 
-fn arguments(words: &[&str]) -> Result<Map<String, Value>, String> {
-    if let [only] = words
-        && only.trim_start().starts_with('{')
-    {
-        let object = serde_json::from_str(only);
-        return object.map_err(|error| format!("the arguments are not a JSON object: {error}"));
-    }
+/// The arguments of the tool with this schema.
+fn arguments(words: &[&str], schema: &Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let is_switch = |name: &str| {
+        let kind = schema.get("properties").and_then(|all| all.get(name)?.get("type"));
+        kind.is_some_and(|kind| kind == "boolean")
+    };
     let mut arguments = Map::new();
     for word in words {
+        if word.trim_start().starts_with('{') {
+            let object: Map<String, Value> = serde_json::from_str(word)
+                .map_err(|error| format!("the arguments are not a JSON object: {error}"))?;
+            for (key, value) in object {
+                if arguments.insert(key.clone(), value).is_some() {
+                    return Err(format!("`{key}` is given twice"));
+                }
+            }
+            continue;
+        }
+        if is_switch(word) {
+            arguments.insert((*word).to_owned(), true.into());
+            continue;
+        }
         let (key, value) = word
             .split_once('=')
             .ok_or_else(|| format!("`{word}` is not an argument: write key=value"))?;
+        if is_switch(key) && matches!(value, "yes" | "no") {
+            arguments.insert(key.to_owned(), (value == "yes").into());
+            continue;
+        }
         let value = if value.starts_with(['[', '{']) {
             serde_json::from_str(value)
                 .map_err(|error| format!("the value of `{key}` is not JSON: {error}"))?
@@ -149,9 +170,33 @@ mod tests {
     fn arguments_are_words_or_one_object() {
         let wanted = json!({ "vm": "101", "node": ["pve1", "pve2"], "columns": ["a"] });
         let words = ["vm=101", "node=pve1", "node=pve2", "columns=[\"a\"]"];
-        assert_eq!(Value::Object(arguments(&words).unwrap()), wanted);
-        assert_eq!(Value::Object(arguments(&[r#"{"vm": 101}"#]).unwrap()), json!({ "vm": 101 }));
-        assert!(arguments(&["vm"]).unwrap_err().contains("key=value"));
+        let none = Map::new();
+        assert_eq!(Value::Object(arguments(&words, &none).unwrap()), wanted);
+        assert!(arguments(&["vm"], &none).unwrap_err().contains("key=value"));
+    }
+
+    #[test]
+    fn an_object_and_single_arguments_are_taken_together() {
+        let none = Map::new();
+        let both = arguments(&[r#"{"vm": 101}"#, "sort=cpu"], &none).unwrap();
+        assert_eq!(Value::Object(both), json!({ "vm": 101, "sort": "cpu" }));
+        let twice = arguments(&["vm=1", r#"{"vm": 101}"#], &none).unwrap_err();
+        assert!(twice.contains("given twice"), "{twice}");
+    }
+
+    #[test]
+    fn a_switch_is_turned_by_yes_and_no_and_by_its_name() {
+        let schema = json!({ "properties": { "exact": { "type": "boolean" }, "name": { "type": "string" } } });
+        let schema = schema.as_object().unwrap();
+        for (word, wanted) in [
+            ("exact", json!({ "exact": true })),
+            ("exact=yes", json!({ "exact": true })),
+            ("exact=no", json!({ "exact": false })),
+            ("name=no", json!({ "name": "no" })),
+        ] {
+            assert_eq!(Value::Object(arguments(&[word], schema).unwrap()), wanted, "{word}");
+        }
+        assert!(arguments(&["name"], schema).is_err());
     }
 
     #[test]

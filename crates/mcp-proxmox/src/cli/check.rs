@@ -60,6 +60,11 @@ pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
         "version     Proxmox VE {}",
         found.version.as_deref().map_or_else(|| "of an unknown version".to_owned(), label)
     ))?;
+    if is_untested(&found) {
+        print(
+            "            this server is tested with Proxmox VE 8 and 9; with older ones some tools may fail",
+        )?;
+    }
     match reader.get(access::permissions()).await {
         Ok(permissions) => privileges(permissions, world),
         Err(error) => {
@@ -128,6 +133,11 @@ fn another_product(found: &Version) -> Option<String> {
             label(release)
         )
     })
+}
+
+/// Whether it is older than what the server is tested with.
+fn is_untested(found: &Version) -> bool {
+    (1..8).contains(&found.numbers().0)
 }
 
 /// Says what the token may do path by path, what it sees of what there is, and what would let it see more.
@@ -216,6 +226,16 @@ fn steps(error: &Error, is_mute: bool) -> Vec<(&'static str, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_versions_before_the_tested_ones_are_remarked() {
+        let version = |text: &str| Version { version: Some(text.to_owned()), ..Version::default() };
+        for (text, wanted) in
+            [("7.4-3", true), ("6.0-7", true), ("8.0.2", false), ("9.2.11", false), ("?", false)]
+        {
+            assert_eq!(is_untested(&version(text)), wanted, "{text}");
+        }
+    }
 
     #[test]
     fn clocks_are_told_from_a_minute_on_and_which_is_ahead() {

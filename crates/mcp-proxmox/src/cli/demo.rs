@@ -24,17 +24,7 @@ pub(super) fn config(
         name if name == settings::TOKEN_ID.variable => Some(DEMO_TOKEN_ID.to_owned()),
         name if name == settings::TOKEN_SECRET.variable => Some(DEMO_TOKEN_SECRET.to_owned()),
         name if name == settings::TLS_FINGERPRINT.variable => Some(demo.fingerprint().to_owned()),
-        name if OF_THE_CONNECTION.iter().any(|setting| setting.variable == name) => None,
+        _ if setting.is_of_the_connection() => None,
         _ => written(setting),
     })
 }
-
-const OF_THE_CONNECTION: &[Setting] = &[
-    settings::PORT,
-    settings::TOKEN_SECRET_FILE,
-    settings::USERNAME,
-    settings::REALM,
-    settings::TLS_REJECT_UNAUTHORIZED,
-    settings::TLS_CA_FILE,
-    settings::TLS_SERVER_NAME,
-];

@@ -15,7 +15,7 @@ mod tools;
 
 use std::{
     ffi::OsString,
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     process::ExitCode,
     sync::Arc,
 };
@@ -89,11 +89,8 @@ struct World {
 
 impl World {
     async fn open(matches: &ArgMatches) -> Result<Self, String> {
-        let names: Vec<_> =
-            std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
-        for warning in misspelt(names.iter().map(String::as_str)) {
-            tell(&format!("mcp-proxmox: warning: {warning}"));
-        }
+        warn_of_names();
+        warn_of_the_demo(matches);
         #[cfg(feature = "demo")]
         let (config, demo) = if matches.get_flag("demo") {
             let demo = demo::start().await?;
@@ -143,6 +140,9 @@ impl World {
 
 async fn serve(world: World) -> ExitCode {
     tell(&format!("mcp-proxmox {}: {}", env!("CARGO_PKG_VERSION"), world.summary()));
+    if let Some(hint) = for_people(io::stdin().is_terminal()) {
+        tell(hint);
+    }
     let server = Server::new(
         world.access(),
         world.catalog(),
@@ -156,11 +156,57 @@ async fn serve(world: World) -> ExitCode {
     }
 }
 
+/// What somebody needs to know who starts the server by hand, and sees it wait.
+fn for_people(is_terminal: bool) -> Option<&'static str> {
+    is_terminal.then_some(
+        "It waits for a program that speaks MCP on standard input. For people: `mcp-proxmox call TOOL`, `mcp-proxmox --help`; Ctrl-C ends it.",
+    )
+}
+
 /// What the user wrote for a setting: a flag wins over the environment.
 fn written(matches: &ArgMatches) -> impl Fn(&settings::Setting) -> Option<String> {
     |setting| {
         let flag = setting.flag.and_then(|flag| matches.get_one::<String>(flag).cloned());
         flag.or_else(|| variable(setting.variable))
+    }
+}
+
+/// The same without what the simulated cluster does not need, where that is used.
+fn unless_of_the_demo(matches: &ArgMatches) -> impl Fn(&settings::Setting) -> Option<String> {
+    let source = written(matches);
+    move |setting| {
+        let is_needless = is_demo(matches) && setting.is_of_the_connection();
+        if is_needless { None } else { source(setting) }
+    }
+}
+
+fn is_demo(matches: &ArgMatches) -> bool {
+    cfg!(feature = "demo") && matches.get_flag("demo")
+}
+
+/// Warns of variables that are nearly settings.
+fn warn_of_names() {
+    let names: Vec<_> =
+        std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    for warning in misspelt(names.iter().map(String::as_str)) {
+        tell(&format!("mcp-proxmox: warning: {warning}"));
+    }
+}
+
+/// Who names a server and asks for the simulated one gets the simulated one, and is told so.
+fn warn_of_the_demo(matches: &ArgMatches) {
+    if !is_demo(matches) {
+        return;
+    }
+    let flags = settings::ALL.iter().filter(|setting| setting.is_of_the_connection());
+    let flags = flags.filter_map(|setting| setting.flag);
+    let needless: Vec<_> =
+        flags.filter(|flag| matches.contains_id(flag)).map(|flag| format!("--{flag}")).collect();
+    if !needless.is_empty() {
+        tell(&format!(
+            "mcp-proxmox: warning: {} has no effect: --demo uses the simulated cluster",
+            needless.join(", ")
+        ));
     }
 }
 
@@ -222,7 +268,7 @@ const SETTINGS: &str = "Settings";
 
 const AFTER_HELP: &str = "\
 Examples:
-  mcp-proxmox --demo call list_vms            see an answer without any Proxmox VE
+  mcp-proxmox --demo call list_vms            see an answer without any Proxmox VE (each starts afresh)
   mcp-proxmox --demo call get_vm_status vm=101
   PVE_HOST=pve.lan PVE_TOKEN_ID='root@pam!mcp' PVE_TOKEN_SECRET=… mcp-proxmox check
 
@@ -260,6 +306,12 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn who_starts_the_server_in_a_terminal_is_told_what_it_waits_for() {
+        assert!(for_people(true).is_some_and(|hint| hint.contains("mcp-proxmox call")));
+        assert_eq!(for_people(false), None);
     }
 
     #[test]

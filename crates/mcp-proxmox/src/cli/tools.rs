@@ -4,12 +4,11 @@ use std::{io, process::ExitCode};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::{complain, print, written};
+use super::{complain, print, unless_of_the_demo, warn_of_names, warn_of_the_demo};
 use crate::{
     catalog::{self, Catalog},
-    config::{ToolChoice, settings},
+    config::Config,
     server,
-    tier::Level,
 };
 
 pub(super) fn command() -> Command {
@@ -24,19 +23,14 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<ExitCode> {
-    let source = written(matches);
-    let tier = source(&settings::ACCESS_TIER).map_or(Ok(Level::Read), |text| text.parse());
-    let (tier, choice) = match (tier, ToolChoice::read(&source)) {
-        (Ok(tier), Ok(choice)) => (tier, choice),
-        (tier, choice) => {
-            let mistakes = [
-                tier.err().map(|wrong| format!("PVE_ACCESS_TIER: {wrong}")),
-                choice.err().map(|wrong| wrong.to_string()),
-            ];
-            return Ok(complain(&mistakes.into_iter().flatten().collect::<Vec<_>>().join("\n"), 2));
-        }
+    warn_of_names();
+    warn_of_the_demo(matches);
+    let source = unless_of_the_demo(matches);
+    let config = match Config::read_without_access(&source) {
+        Ok(config) => config,
+        Err(mistakes) => return Ok(complain(&mistakes.to_string(), 2)),
     };
-    let catalog = Catalog::new(catalog::ALL, tier, |entry| choice.picks(entry));
+    let catalog = Catalog::new(catalog::ALL, config.tier, |entry| config.tools.picks(entry));
     if options.get_flag("json") {
         print(&server::definitions(&catalog).to_string())?;
         return Ok(ExitCode::SUCCESS);

@@ -97,13 +97,6 @@ struct Mistake {
 }
 
 impl ToolChoice {
-    /// Reads the choice alone, for what needs no access to PVE.
-    pub fn read(source: &dyn Fn(&Setting) -> Option<String>) -> Result<Self, Mistakes> {
-        let mut read = Reading { source, mistakes: Vec::new(), warnings: Vec::new() };
-        let choice = read.tool_choice();
-        if read.mistakes.is_empty() { Ok(choice) } else { Err(Mistakes(read.mistakes)) }
-    }
-
     /// Whether this tool is offered.
     pub fn picks(&self, entry: &Entry) -> bool {
         let named = |names: &[String]| {
@@ -164,6 +157,41 @@ impl Config {
             }
             _ => Err(Mistakes(mistakes)),
         }
+    }
+
+    /// The same for what needs no access to PVE: what is missing for that is no mistake here, but every
+    /// setting that is given is checked. The result reaches nothing.
+    pub fn read_without_access(
+        source: &dyn Fn(&Setting) -> Option<String>,
+    ) -> Result<Self, Mistakes> {
+        let is_given =
+            |setting: &Setting| source(setting).is_some_and(|text| !text.trim().is_empty());
+        let names_user = source(&settings::TOKEN_ID).is_some_and(|id| id.contains('!'));
+        let stand_in =
+            |setting: &Setting| {
+                Some(match setting.variable {
+                    name if name == settings::HOST.variable => "pve.lan",
+                    name if name == settings::TOKEN_ID.variable => {
+                        if is_given(&settings::USERNAME) { "monitor" } else { "mcp@pve!monitor" }
+                    }
+                    name if name == settings::USERNAME.variable
+                        && is_given(&settings::TOKEN_ID)
+                        && !names_user =>
+                    {
+                        "mcp@pve"
+                    }
+                    name if name == settings::TOKEN_SECRET.variable
+                        && !is_given(&settings::TOKEN_SECRET_FILE) =>
+                    {
+                        "00000000-0000-0000-0000-000000000000"
+                    }
+                    _ => return None,
+                })
+            };
+        Self::read(&|setting| match source(setting) {
+            Some(text) if !text.trim().is_empty() => Some(text),
+            _ => stand_in(setting).map(str::to_owned),
+        })
     }
 
     /// One line that says what came out: for people, on stderr.

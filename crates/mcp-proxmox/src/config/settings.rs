@@ -13,6 +13,26 @@ pub struct Setting {
     pub help: &'static str,
 }
 
+impl Setting {
+    /// Whether it says where PVE is, how it is reached or as whom. The simulated cluster needs none of these.
+    pub fn is_of_the_connection(&self) -> bool {
+        const OF_THE_CONNECTION: &[Setting] = &[
+            HOST,
+            PORT,
+            TOKEN_ID,
+            TOKEN_SECRET,
+            TOKEN_SECRET_FILE,
+            USERNAME,
+            REALM,
+            TLS_REJECT_UNAUTHORIZED,
+            TLS_CA_FILE,
+            TLS_FINGERPRINT,
+            TLS_SERVER_NAME,
+        ];
+        OF_THE_CONNECTION.iter().any(|setting| setting.variable == self.variable)
+    }
+}
+
 macro_rules! settings {
     ($($name:ident = $variable:literal, $flag:expr, $value:literal, $help:literal;)*) => {
         $(#[doc = concat!("`", $variable, "`")] pub const $name: Setting =
@@ -53,7 +73,7 @@ settings! {
     TOOLS = "PVE_TOOLS", Some("tools"), "LIST", "Tools or toolsets to offer [default: all of the tier]";
     EXCLUDE_TOOLS = "PVE_EXCLUDE_TOOLS", Some("exclude-tools"), "LIST", "Tools or toolsets to leave out [default: none]";
     OUTPUT = "PVE_OUTPUT", Some("output"), "FORM",
-        "What answers hold: both, text or structured; fewer tokens where the client is known [default: both]";
+        "What answers hold for MCP clients: both, text or structured; fewer tokens where the client is known. `call` prints text, or JSON with --json [default: both]";
     TIMEOUT_SECONDS = "PVE_TIMEOUT_SECONDS", Some("timeout-seconds"), "SECONDS",
         "How long one request to PVE may take, 5 to 300; PVE itself gives up after 30 and then says why [default: 35]";
     TIMEZONE = "PVE_TIMEZONE", Some("timezone"), "ZONE", "How times are shown: an IANA name or local [default: UTC]";

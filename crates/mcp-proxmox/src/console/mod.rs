@@ -12,7 +12,7 @@ pub mod text;
 use pve_client::{
     Error, Kind, Reader, RefusalKind, Upid,
     console::{ConsoleError, ConsoleProblem, Size},
-    guest::Current,
+    guest::{self, Current},
     task, version,
 };
 
@@ -50,6 +50,8 @@ pub fn named(found: &Found) -> String {
 
 /// The size that a terminal is told, as a browser's window may have it.
 pub const SIZE: Size = Size { columns: 100, rows: 30 };
+/// How long the configuration may take, in seconds.
+const CONFIG_SECONDS: u64 = 5;
 /// How long the list of open consoles may take, in seconds.
 pub const TASK_SECONDS: u64 = 4;
 
@@ -94,6 +96,30 @@ pub fn refuse_in_words(
             )));
     }
     Ok(())
+}
+
+/// Says in words that a VM has no such port, and which it has. Where that cannot be read, PVE will say it.
+///
+/// # Errors
+/// When it certainly has none.
+pub async fn refuse_missing_port(
+    pve: &Reader,
+    call: &Call,
+    found: &Found,
+    serial: Option<u8>,
+) -> Result<(), Failure> {
+    let Some(number) = serial.filter(|_| found.guest.kind == Kind::Qemu) else { return Ok(()) };
+    let config = pve.until(call.part(CONFIG_SECONDS)).get(guest::config(&found.guest)).await;
+    let Ok(config) = config else { return Ok(()) };
+    let is_port =
+        |key: &&str| key.strip_prefix("serial").is_some_and(|number| number.parse::<u8>().is_ok());
+    let ports: Vec<&str> = config.keys().map(String::as_str).filter(is_port).collect();
+    let wanted = format!("serial{number}");
+    if ports.is_empty() || ports.contains(&wanted.as_str()) {
+        return Ok(());
+    }
+    let what = format!("{} has no {wanted}, only {}", named(found), ports.join(", "));
+    Err(Failure::new(what).hint("leave `serial` out, or name a port that it has"))
 }
 
 /// Why a console did not open. The task behind it often says more than the connection.

@@ -362,6 +362,17 @@ mod tests {
     }
 
     #[test]
+    fn the_page_on_tokens_has_the_lines_that_are_told() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/access.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let auditor = rights(&["/", "/nodes", "/pool", "/sdn", "/storage", "/vms"], &AUDITOR);
+        for line in mending(&seen(&auditor, Level::Read, &tools()), "mcp@pve!monitor") {
+            let line = line.split("   #").next().unwrap_or_default();
+            assert!(page.lines().any(|other| other == format!("# {line}")), "{line}");
+        }
+    }
+
+    #[test]
     fn one_guest_and_one_node_are_named() {
         let some = rights(&["/vms/100", "/nodes/pve1"], &["VM.Audit", "Sys.Audit"]);
         let seen = seen(&some, Level::Read, &tools());

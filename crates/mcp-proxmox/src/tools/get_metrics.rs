@@ -90,7 +90,14 @@ impl Tool for GetMetrics {
 
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
         let past = Past::read(&pve, call, &input).await?;
-        Ok(Output::of(&past, call))
+        let mut output = Output::of(&past, call);
+        if input.vm.is_some() && output.series.is_empty() && output.points > 0 {
+            output.notes.push(
+                "no figures: it did not run in this time (a template never does); get_vm_status tells its state"
+                    .to_owned(),
+            );
+        }
+        Ok(output)
     }
 }
 

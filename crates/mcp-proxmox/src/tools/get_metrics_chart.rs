@@ -163,7 +163,7 @@ fn in_words(past: &Past, call: &Call, n_panels: usize) -> String {
     let figures = figures.collect::<Vec<_>>().join("\n");
     let gaps = past.gaps(call).map(|gaps| format!("\ngaps: {gaps}")).unwrap_or_default();
     format!(
-        "{}, last {}: a chart {} pixels wide with {n_panels} panels.\n{figures}{gaps}",
+        "{}, last {}: a chart {} pixels wide, panels: {n_panels}.\n{figures}{gaps}",
         past.title,
         past.timeframe,
         chart::WIDTH

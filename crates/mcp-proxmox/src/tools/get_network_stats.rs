@@ -140,11 +140,18 @@ impl Tool for GetNetworkStats {
         output.not_available.extend(first.not_available.iter().cloned());
         let names: Vec<Listed> = names.unwrap_or_default();
         let limit = usize::try_from(input.limit.unwrap_or(SHOWN)).unwrap_or(usize::MAX);
-        let vmid = wanted.map(|guest| guest.vmid);
+        let vmid = wanted.as_ref().map(|guest| guest.vmid);
         let found = talkers::rank(&first, second.as_ref(), vmid, &names, limit);
         output.guest_nics = found.table;
         output.guest_total = found.total;
-        output.notes.extend(found.notes);
+        match wanted.filter(|guest| !nodes.contains(&guest.node)) {
+            // Its absence from another node says nothing about its interfaces.
+            Some(guest) => output.notes.push(format!(
+                "{} is on {}, whose traffic was not read: leave out `node`",
+                guest.vmid, guest.node
+            )),
+            None => output.notes.extend(found.notes),
+        }
         let is_unread = first.nics.is_empty() && first.not_available.len() == nodes.len();
         let is_else_empty = output.interfaces.is_none() && output.node_traffic.is_none();
         if is_unread && is_else_empty && output.inside.is_none() {

@@ -88,13 +88,13 @@ impl Tool for GetSystemLog {
 
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
         let (since, until) = input.range.read(call)?;
-        let place = input.cursor.as_deref().map(place).transpose()?;
         let (node, listed) = lookup::node::find(&pve, &input.node).await?;
         if listed.status.as_deref() == Some("offline") {
             return Err(Failure::new(format!("{node} is offline, and its journal with it")).hint(
                 "search_logs with sources tasks and cluster tells what the other nodes know",
             ));
         }
+        let place = input.cursor.as_deref().map(|text| place(text, node.as_str())).transpose()?;
         let (limit, limited) = limit::rows(input.limit, SHOWN, MOST);
         let mut query = Query {
             since: since.map(|since| since * 1_000_000),
@@ -140,7 +140,14 @@ impl Tool for GetSystemLog {
     }
 }
 
-fn place(text: &str) -> Result<Place, Failure> {
+/// The place that a cursor names, which begins with its node: elsewhere it would mean nothing.
+fn place(text: &str, node: &str) -> Result<Place, Failure> {
+    let (of, text) = text.trim().split_once('/').unwrap_or((node, text));
+    if of != node {
+        let what = format!("the cursor is of node {}, not of {node}", label(of));
+        return Err(Failure::new(what)
+            .hint("give it back with the node that it came from, or leave it out"));
+    }
     text.parse().map_err(|()| {
         Failure::new("the cursor is not one of this tool's")
             .hint("give back `older_cursor` or `newer_cursor` as it was, or leave it out")
@@ -207,13 +214,19 @@ impl Output {
         let is_whole = !read.gave_up && !read.is_too_large && read.broken.is_none();
         if read.found.is_empty() && is_whole {
             notes.push("no entry fits".to_owned());
+            if let Some(unit) = &query.unit {
+                notes.push(format!(
+                    "if there is a unit `{}`, it wrote nothing that fits: get_node_status names services, `pattern` looks for a text",
+                    label(unit)
+                ));
+            }
         }
         Self {
-            node,
             shown: lines.len(),
-            older_cursor: read.older.as_ref().map(ToString::to_string),
-            newer_cursor: read.newest.map(|time| Place::After(time).to_string()),
+            older_cursor: read.older.as_ref().map(|place| format!("{node}/{place}")),
+            newer_cursor: read.newest.map(|time| format!("{node}/{}", Place::After(time))),
             lines,
+            node,
             notes,
         }
     }

@@ -97,6 +97,7 @@ impl Tool for GetVmConsole {
             Failure::from_pve(&format!("read the state of {}", found.guest.vmid), &error)
         })?;
         console::refuse_in_words(&found, &current, version)?;
+        console::refuse_missing_port(&pve, call, &found, input.serial).await?;
         let serial = input.serial.and_then(SerialPort::new);
         let terminal = match pve.watch_terminal(&found.guest, serial, SIZE).await {
             Ok(terminal) => terminal,
@@ -121,7 +122,7 @@ impl Tool for GetVmConsole {
         }
         notes.extend(said);
         if text::is_silent(found.guest.kind, &heard) {
-            notes.extend(silent(&pve, call, &found).await);
+            notes.extend(silent(&pve, call, &found, heard.received()).await);
         }
         Ok(Output {
             vmid: found.guest.vmid.get(),
@@ -142,12 +143,12 @@ impl Tool for GetVmConsole {
 }
 
 /// What to say of a console on which nothing came.
-async fn silent(pve: &Reader, call: &Call, found: &Found) -> Vec<String> {
-    let mut notes = vec![
-        "nothing came: a console is silent while nobody types, and what stood on it before is not replayed; that says nothing about the guest. \
+async fn silent(pve: &Reader, call: &Call, found: &Found, received: u64) -> Vec<String> {
+    let what = if received > 0 { "only PVE's clearing of the screen" } else { "nothing" };
+    let mut notes = vec![format!(
+        "{what} came: a console is silent while nobody types, and what stood on it before is not replayed; that says nothing about the guest. \
          Listen longer, or while it boots; send_vm_keys (write tier) can wake it with `enter`; get_vm_screenshot shows a display's present state"
-            .to_owned(),
-    ];
+    )];
     if found.guest.kind == Kind::Qemu {
         let filter = task::Filter {
             source: task::Source::Active,

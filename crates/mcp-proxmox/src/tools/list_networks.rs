@@ -5,6 +5,7 @@
 //! **A bridge that is hidden from the token is called hidden, not absent.**
 
 mod guests;
+mod pending;
 mod words;
 
 use futures_util::{StreamExt as _, future, join, stream};
@@ -34,8 +35,6 @@ const NODE_SECONDS: u64 = 10;
 const AT_ONCE: usize = 4;
 /// How many interfaces are shown.
 const ROWS: usize = 150;
-/// How many lines of a pending change are shown.
-const CHANGE_LINES: usize = 30;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -118,7 +117,9 @@ impl Tool for ListNetworks {
                     continue;
                 }
             };
-            output.pending.extend(ifaces.changes.as_deref().map(|diff| change(&node, diff)));
+            output.pending.extend(
+                ifaces.changes.as_deref().and_then(|diff| pending::change(&node, diff, wanted)),
+            );
             if !ifaces.data.iter().any(is_bridge) {
                 hides_bridges.push(node.as_str().to_owned());
             }
@@ -143,7 +144,8 @@ impl Tool for ListNetworks {
                 guests::of_configs(&part, &without_bridges, &error, &mut output.notes).await;
             plugged.extend(from_configs);
         }
-        output.add_guests(plugged, wanted);
+        let are_bridges_read = without_bridges.len() < nodes.len();
+        output.add_guests(plugged, wanted, are_bridges_read);
         if n_rows > ROWS {
             output.notes.push(format!(
                 "{} more interfaces are not shown: ask with `node` or `iface`",
@@ -156,20 +158,20 @@ impl Tool for ListNetworks {
                 shortened(&hides_bridges.iter().map(String::as_str).collect::<Vec<_>>())
             ));
         }
-        if let Some(wanted) = wanted.filter(|_| n_rows == 0 && output.guests.is_none()) {
-            output.notes.push(format!(
-                "nothing is named `{}` here; without `iface` everything is listed",
-                label(wanted)
-            ));
-        }
         if !output.pending.is_empty() {
             output.notes.push(
                 "where changes are pending, `interfaces` shows what will be after they are applied"
                     .to_owned(),
             );
         }
-        output.add_sdn(zones, vnets, wanted);
-        output.add_zone_states(&part, &nodes).await;
+        let zones = output.add_sdn(zones, vnets, wanted);
+        if let Some(wanted) = wanted.filter(|_| n_rows == 0 && output.shows_nothing()) {
+            output.notes.push(format!(
+                "nothing is named `{}` here; without `iface` everything is listed",
+                label(wanted)
+            ));
+        }
+        output.add_zone_states(&part, &nodes, &zones).await;
         Ok(output)
     }
 }
@@ -245,35 +247,6 @@ fn is_bridge(iface: &Iface) -> bool {
     matches!(iface.kind.as_deref(), Some("bridge" | "OVSBridge"))
 }
 
-/// A diff, without the lines that change nothing.
-fn change(node: &NodeName, diff: &str) -> String {
-    let is_head = |line: &str| line.starts_with("---") || line.starts_with("+++");
-    let changed = |line: &str| line.starts_with(['+', '-']) && !is_head(line);
-    let mut lines = Vec::new();
-    let mut iface = None;
-    for line in diff.lines() {
-        let mut words = line.trim_start_matches(['+', '-', ' ']).split_whitespace();
-        if words.next() == Some("iface") && !is_head(line) {
-            // What follows belongs to it, and is not understood without its name.
-            iface = words.next();
-        }
-        if changed(line) {
-            lines.push(match iface.take() {
-                Some(iface) if !line.contains(iface) => format!("{iface}: {line}"),
-                _ => line.to_owned(),
-            });
-        }
-    }
-    let mut shown: Vec<String> = lines.iter().take(CHANGE_LINES).map(|line| label(line)).collect();
-    if lines.len() > CHANGE_LINES {
-        shown.push(format!("… {} more lines", lines.len() - CHANGE_LINES));
-    }
-    if shown.is_empty() {
-        shown.push("PVE says that changes wait, without telling which".to_owned());
-    }
-    format!("{node}: {}", shown.join(" | "))
-}
-
 impl Output {
     fn empty() -> Self {
         Self {
@@ -297,7 +270,11 @@ impl Output {
         }
     }
 
-    fn add_guests(&mut self, plugged: Vec<Plugged>, wanted: Option<&str>) {
+    fn shows_nothing(&self) -> bool {
+        self.guests.is_none() && self.sdn_zones.is_none() && self.sdn_vnets.is_none()
+    }
+
+    fn add_guests(&mut self, plugged: Vec<Plugged>, wanted: Option<&str>, are_bridges_read: bool) {
         let plugged: Vec<Plugged> = plugged
             .into_iter()
             .filter(|one| wanted.is_none_or(|wanted| one.bridge.eq_ignore_ascii_case(wanted)))
@@ -307,29 +284,45 @@ impl Output {
             self.guests = Some(table);
             self.notes.extend(note);
         }
+        if are_bridges_read && wanted.is_none_or(|_| self.guests.is_some()) {
+            self.notes.push(
+                "`guests` holds what runs: stopped ones are in their configuration (get_vm_details)"
+                    .to_owned(),
+            );
+        }
     }
 
+    /// Adds the zones and networks that are wanted, and gives the names of the zones.
     fn add_sdn(
         &mut self,
         zones: Result<Vec<network::Zone>, Error>,
         vnets: Result<Vec<network::Vnet>, Error>,
         wanted: Option<&str>,
-    ) {
-        if let Some(zones) = self.sdn_part("SDN zones", zones).filter(|zones| !zones.is_empty()) {
+    ) -> Vec<String> {
+        let is_wanted = |name: Option<&str>| {
+            wanted.is_none_or(|wanted| name.is_some_and(|name| name.eq_ignore_ascii_case(wanted)))
+        };
+        let mut zones = self.sdn_part("SDN zones", zones).unwrap_or_default();
+        let mut vnets = self.sdn_part("SDN vnets", vnets).unwrap_or_default();
+        vnets.retain(|vnet| is_wanted(vnet.vnet.as_deref()));
+        zones.retain(|zone| {
+            let has_vnet = vnets.iter().any(|vnet| vnet.zone == zone.zone);
+            has_vnet || is_wanted(zone.zone.as_deref()) || is_wanted(zone.bridge.as_deref())
+        });
+        let names = zones.iter().filter_map(|zone| zone.zone.clone()).collect();
+        if !zones.is_empty() {
             let mut table = Table::new(&["zone", "type", "bridge", "mtu", "nodes", "pending"]);
-            for zone in zones {
-                table.push(words::zone(&zone));
+            for zone in &zones {
+                table.push(words::zone(zone));
             }
             self.sdn_zones = Some(table);
         }
-        if let Some(vnets) = self.sdn_part("SDN vnets", vnets).filter(|vnets| !vnets.is_empty()) {
+        if !vnets.is_empty() {
             let mut table = Table::new(&["vnet", "zone", "tag", "alias", "vlan_aware", "pending"]);
-            let is_wanted = |vnet: &&network::Vnet| {
-                wanted.is_none_or(|wanted| vnet.vnet.as_deref() == Some(wanted))
-            };
-            vnets.iter().filter(is_wanted).for_each(|vnet| table.push(words::vnet(vnet)));
-            self.sdn_vnets = Some(table).filter(|table| !table.is_empty());
+            vnets.iter().for_each(|vnet| table.push(words::vnet(vnet)));
+            self.sdn_vnets = Some(table);
         }
+        names
     }
 
     /// A PVE without SDN has none, which is nothing to tell.
@@ -346,8 +339,8 @@ impl Output {
     }
 
     /// Where there are zones, each node is asked whether they work on it.
-    async fn add_zone_states(&mut self, pve: &Reader, nodes: &[NodeName]) {
-        if self.sdn_zones.is_none() {
+    async fn add_zone_states(&mut self, pve: &Reader, nodes: &[NodeName], zones: &[String]) {
+        if zones.is_empty() {
             return;
         }
         let states = stream::iter(nodes.to_vec())
@@ -365,6 +358,7 @@ impl Output {
                 Ok(states) => {
                     let is_odd = |state: &&network::ZoneStatus| {
                         state.status.as_deref().is_some_and(|status| status != "available")
+                            && state.zone.as_ref().is_none_or(|zone| zones.contains(zone))
                     };
                     for state in states.iter().filter(is_odd) {
                         self.notes.push(format!(

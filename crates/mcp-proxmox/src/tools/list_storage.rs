@@ -6,14 +6,14 @@
 
 mod live;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pve_client::{NodeName, Reader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    answer::{Cell, Percent, Share, Table},
+    answer::{Cell, Percent, Share, Table, clean::label},
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
@@ -86,6 +86,7 @@ impl Tool for ListStorage {
         if known.all.is_empty() {
             known.notes.push(NONE.to_owned());
         }
+        known.notes.extend(input.explain(&known.all));
         known.all.retain(|storage| input.picks(storage));
         if let Some(node) = &node {
             known.all.retain_mut(|storage| {
@@ -107,6 +108,24 @@ fn pick_node(known: &Storages, name: &str) -> Result<NodeName, Failure> {
 }
 
 impl Input {
+    /// What is to be said of filters that no storage could pass.
+    fn explain(&self, all: &[Storage]) -> Vec<String> {
+        let types: BTreeSet<&str> =
+            all.iter().filter_map(|storage| storage.plugin.as_deref()).collect();
+        let contents: BTreeSet<&str> =
+            all.iter().flat_map(|storage| &storage.content).map(String::as_str).collect();
+        let filters = [("type", &self.r#type, types), ("content", &self.content, contents)];
+        let slips = filters.into_iter().filter_map(|(what, wanted, known)| {
+            let wanted = wanted.as_deref()?.trim();
+            let is_known = known.iter().any(|word| word.eq_ignore_ascii_case(wanted));
+            let known: Vec<String> = known.into_iter().map(label).collect();
+            (!is_known && !known.is_empty()).then(|| {
+                format!("no storage has the {what} `{}`, but {}", label(wanted), known.join(", "))
+            })
+        });
+        slips.collect()
+    }
+
     fn picks(&self, storage: &Storage) -> bool {
         let same = |wanted: &str, value: &str| value.eq_ignore_ascii_case(wanted.trim());
         let plugin = self.r#type.as_deref().is_none_or(|wanted| {

@@ -3,6 +3,8 @@
 //! One request for each node. Proxmox VE filters what it can; types in words, tokens and consoles are
 //! filtered here, since it knows one exact type, and users without their tokens.
 
+mod cursor;
+
 use futures_util::{StreamExt as _, stream};
 use pve_client::{
     NodeName, Reader, VmId,
@@ -11,6 +13,7 @@ use pve_client::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::cursor::{Cursor, key};
 use crate::{
     answer::{Cell, Duration, Table, clean::label, log_text},
     call::Call,
@@ -147,6 +150,12 @@ impl Tool for ListTasks {
         output.say_what_is_hidden(&chosen.nodes, &rights);
         if page.tasks.is_empty() {
             output.say_why_nothing_is_there(&part, &input).await;
+            output.notes.extend(page.unknown_user(&picks));
+        }
+        if let Some(guest) = guest
+            && picks.kinds.as_ref().map_or(page.tasks.is_empty(), |kinds| kinds.has("vzdump"))
+        {
+            output.notes.push(format!("a backup of several guests carries no vmid and is not found by `vm`: search_logs vm={guest} looks into failed ones, get_task into each"));
         }
         if page.is_stuck {
             output.notes.push("more tasks ran at once than can be looked through: some may be missing, narrower filters show them".to_owned());
@@ -216,13 +225,16 @@ impl Picks {
 
     fn has(&self, task: &Listed) -> bool {
         let kind = task.kind.as_deref().unwrap_or_default();
-        let is_user = self.user.as_ref().is_none_or(|user| {
-            task.who().is_some_and(|who| who.to_lowercase().contains(user.as_str()))
-        });
-        is_user
+        self.is_by_user(task)
             && self.kinds.as_ref().is_none_or(|kinds| kinds.has(kind))
             && self.outcome.is_none_or(|outcome| outcome == Outcome::of(task))
             && self.since.zip(task.endtime).is_none_or(|(since, end)| end >= since)
+    }
+
+    fn is_by_user(&self, task: &Listed) -> bool {
+        self.user.as_ref().is_none_or(|user| {
+            task.who().is_some_and(|who| who.to_lowercase().contains(user.as_str()))
+        })
     }
 
     fn shows(&self, task: &Listed) -> bool {
@@ -250,6 +262,10 @@ struct Page {
     complete_after: Option<i64>,
     /// How many console tasks were left out.
     n_consoles: usize,
+    /// How many tasks were looked at.
+    n_seen: usize,
+    /// Whether the user that is looked for did any of them.
+    has_user: bool,
     /// Whether no time is known after which nothing is missing.
     is_stuck: bool,
 }
@@ -258,12 +274,24 @@ impl Page {
     fn add(&mut self, list: List, picks: &Picks) {
         self.complete_after = self.complete_after.max(picks.complete_after(&list));
         for task in list.tasks {
+            self.n_seen += 1;
+            self.has_user |= picks.is_by_user(&task);
             if !picks.consoles && task.kind.as_deref().is_some_and(is_console) {
                 self.n_consoles += 1;
             } else if picks.has(&task) {
                 self.tasks.push(task);
             }
         }
+    }
+
+    /// What to say of a user who did none of the tasks.
+    fn unknown_user(&self, picks: &Picks) -> Option<String> {
+        let user = picks.user.as_deref().filter(|_| !self.has_user)?;
+        Some(format!(
+            "none of {} tasks is by a user with `{}` in the name",
+            self.n_seen,
+            label(user)
+        ))
     }
 
     /// Keeps what is to be shown, and says where to go on. `bound` is the latest start that was asked for.
@@ -290,43 +318,6 @@ impl Page {
         }
         // There may be nothing to show, and still something older.
         after.map(|after| format!("{after}/"))
-    }
-}
-
-fn key(task: &Listed) -> (i64, String) {
-    let upid = task.upid.as_ref().map(ToString::to_string);
-    (task.starttime.unwrap_or_default(), upid.unwrap_or_default())
-}
-
-/// The task after which a page begins, so that it stays right when new tasks come; or the time at which
-/// it begins, where no task stands there.
-struct Cursor {
-    start: i64,
-    upid: Option<String>,
-}
-
-impl Cursor {
-    fn read(text: &str) -> Result<Self, Failure> {
-        let parts = text.trim().split_once('/');
-        let read = parts.and_then(|(start, upid)| {
-            let start = start.parse().ok()?;
-            if upid.is_empty() {
-                return Some(Self { start, upid: None });
-            }
-            let upid: pve_client::Upid = upid.parse().ok()?;
-            Some(Self { start, upid: Some(upid.to_string()) })
-        });
-        read.ok_or_else(|| {
-            Failure::new("the cursor is not one of this tool's")
-                .hint("give back `next_cursor` as it was, or leave it out")
-        })
-    }
-
-    /// Whether a task comes after this place, and so started before it.
-    fn is_before(&self, task: &Listed) -> bool {
-        let (start, upid) = key(task);
-        start < self.start
-            || (start == self.start && self.upid.as_ref().is_none_or(|at| upid < *at))
     }
 }
 

@@ -145,7 +145,7 @@ impl Tool for ListVms {
                 "PVE shows this token no VM or container: there are none, or the token has VM.Audit on none of them".to_owned(),
             );
         }
-        let known = Known::of(&guests);
+        let known = Known::of(&guests, &input);
         guests.retain(|guest| input.picks_before_asking(guest));
         if guests.is_empty() {
             notes.extend(known.explain(&input));
@@ -210,7 +210,7 @@ fn rows(listed: Vec<Listed>) -> (Vec<Row>, Vec<String>) {
         listed.into_iter().filter(|guest| guest.vmid.is_some()).map(Row::new).collect();
     let n_odd = n_listed - guests.len();
     let odd = (n_odd > 0)
-        .then(|| format!("PVE's answer held {n_odd} rows that are no guests; they are left out"));
+        .then(|| format!("rows of PVE's answer that are no guests are left out: {n_odd}"));
     (guests, odd.into_iter().collect())
 }
 
@@ -283,15 +283,20 @@ impl Input {
         let tag = given(self.tag.as_ref()).is_none_or(|tag| {
             tags(listed.tags.as_deref()).any(|other| other.eq_ignore_ascii_case(tag))
         });
-        let name = given(self.name.as_ref()).is_none_or(|wanted| {
+        kind && tag
+            && self.names(guest)
+            && same(&self.node, listed.node.as_ref().map(NodeName::as_str))
+            && same(&self.pool, listed.pool.as_deref())
+    }
+
+    /// Whether the guest has the name that is looked for.
+    fn names(&self, guest: &Row) -> bool {
+        let listed = &guest.listed;
+        given(self.name.as_ref()).is_none_or(|wanted| {
             let wanted = wanted.to_lowercase();
             let named = real_name(listed).is_some_and(|name| name.to_lowercase().contains(&wanted));
             named || listed.vmid.is_some_and(|vmid| vmid.to_string() == wanted)
-        });
-        kind && tag
-            && name
-            && same(&self.node, listed.node.as_ref().map(NodeName::as_str))
-            && same(&self.pool, listed.pool.as_deref())
+        })
     }
 }
 
@@ -307,8 +312,10 @@ impl Sort {
                 a.memory().map(|share| share.used),
                 b.memory().map(|share| share.used),
             ),
+            // The fullest, not the largest, is what somebody looks for.
             Self::Disk => {
-                largest_first(a.disk().map(|share| share.used), b.disk().map(|share| share.used))
+                let percent = |row: &Row| Some(row.disk()?.percent()?.value());
+                largest_first(percent(a), percent(b))
             }
             Self::Uptime => largest_first(a.uptime(), b.uptime()),
         };

@@ -123,9 +123,9 @@ impl Tool for SearchLogs {
         }
         // A unit is a matter of journals.
         let wants = |source| is_named(source) && (unit.is_none() || source == Source::Journal);
-        let traces = match &input.vm {
-            Some(vm) => Some(traces(&pve, vm).await?),
-            None => None,
+        let (traces, gone) = match &input.vm {
+            Some(vm) => traces(&pve, vm).await.map(|(traces, gone)| (Some(traces), gone))?,
+            None => (None, None),
         };
         let wanted = input.nodes.unwrap_or_default();
         let chosen = nodes::choose(&pve, &wanted).await?;
@@ -175,6 +175,7 @@ impl Tool for SearchLogs {
             all.extend(hits);
         }
         all.notes.extend(limited);
+        all.notes.extend(gone);
         if unit.is_some() && (is_named(Source::Tasks) || is_named(Source::Cluster)) {
             all.notes.push("with `unit` journals alone are searched".to_owned());
         }
@@ -193,15 +194,15 @@ impl Tool for SearchLogs {
     }
 }
 
-/// The traces of a guest, which need not exist any more when it is given by number.
-async fn traces(pve: &Reader, vm: &str) -> Result<Traces, Failure> {
+/// The traces of a guest, which need not exist any more when it is given by number: then that is said.
+async fn traces(pve: &Reader, vm: &str) -> Result<(Traces, Option<String>), Failure> {
     match lookup::guest::find(pve, vm).await {
         Ok(found) => {
             let name = lookup::guest::real_name(&found.listed);
-            Ok(Traces::new(found.guest.vmid.get(), name))
+            Ok((Traces::new(found.guest.vmid.get(), name), None))
         }
         Err(failure) => match vm.trim().parse::<pve_client::VmId>() {
-            Ok(vmid) => Ok(Traces::new(vmid.get(), None)),
+            Ok(vmid) => Ok((Traces::new(vmid.get(), None), Some(failure.what().to_owned()))),
             Err(_) => Err(failure),
         },
     }

@@ -330,6 +330,33 @@ fn the_demo_is_told_without_any_setting() {
 }
 
 #[test]
+fn the_demo_keeps_the_settings_that_are_not_of_the_connection() {
+    let home = Home::new("demo-settings");
+    let flags =
+        ["claude-desktop", "--demo", "--access-tier", "write", "--timezone", "Europe/Berlin"];
+    let (code, stdout, stderr) = run(&mut home.config(&flags));
+    assert_eq!(code, 0, "{stderr}");
+    let written: Value = serde_json::from_str(&stdout).unwrap();
+    let wanted = json!({ "PVE_ACCESS_TIER": "write", "PVE_TIMEZONE": "Europe/Berlin" });
+    assert_eq!(written["mcpServers"]["proxmox"]["env"], wanted);
+    let (code, _, stderr) = run(&mut home.config(&["cursor", "--demo", "--output", "foo"]));
+    assert_eq!(code, 2);
+    assert!(stderr.contains("PVE_OUTPUT: "), "{stderr}");
+}
+
+#[test]
+fn a_home_that_is_not_known_is_not_told_as_a_place() {
+    let home = Home::new("nowhere");
+    let mut command = home.config(&["cursor", "--demo"]);
+    for name in ["HOME", "USERPROFILE", "APPDATA"] {
+        command.env(name, "");
+    }
+    let (code, _, stderr) = run(&mut command);
+    assert_eq!(code, 0);
+    assert!(stderr.contains("--file names it"), "{stderr}");
+}
+
+#[test]
 fn shells_are_told_how_to_complete_the_commands() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let (code, stdout, stderr) = run(program().args(["completions", shell]));

@@ -217,6 +217,9 @@ async fn a_console_to_which_nobody_connects_ends_by_itself() {
 #[tokio::test]
 async fn the_serial_port_that_is_asked_for_is_the_one_that_is_shown() {
     let sim = demo().await;
+    sim.change(|cluster| {
+        cluster.guest_mut(110).unwrap().details.set("serial1", "socket");
+    });
     let second =
         answer(&sim, TOOL, json!({ "vm": "mail", "serial": 1, "listen_seconds": 1 })).await;
     assert_eq!(second["console"], "serial1");
@@ -230,4 +233,12 @@ async fn the_serial_port_that_is_asked_for_is_the_one_that_is_shown() {
     let container =
         answer(&sim, TOOL, json!({ "vm": "pihole", "serial": 1, "listen_seconds": 1 })).await;
     assert!(notes(&container).contains("`serial` was ignored"), "{container}");
+}
+
+#[tokio::test]
+async fn a_serial_port_that_is_not_there_is_refused_with_those_that_are() {
+    let sim = demo().await;
+    let told = failure(&sim, TOOL, json!({ "vm": 111, "serial": 2 })).await;
+    assert!(told.contains("has no serial2, only serial0"), "{told}");
+    assert!(sim.requests().iter().all(|seen| seen.method == "GET"), "nothing was opened");
 }

@@ -68,13 +68,13 @@ async fn the_problems_of_the_demo_cluster_are_found() {
     for (severity, text, evidence) in [
         ("warning", "1 guest is stopped although set to start at boot: 125 legacy-crm", "onboot"),
         ("warning", "storage nas is not available on pve2", "nfs"),
-        ("warning", "storage nas, local-zfs on pve3 are nearly full", "94.9%"),
+        ("warning", "storages are nearly full: nas (shared), local-zfs on pve3", "94.9%"),
         ("warning", "swap is used much on pve3", "6.0 of 8.0 GiB"),
         ("warning", "chrony does not run on pve3", "failed"),
         ("warning", "1 replication job is failing: 111 to pve1", "last worked 2d ago"),
         ("warning", "1 backup failed verification: 120", "damaged"),
         ("warning", "3 guests have no backup younger than 7 days", "2 of them have none at all"),
-        ("warning", "no backup job has 2 guests: 126 staging-webshop, 207 minecraft", "1 job"),
+        ("warning", "2 guests are in no backup job: 126 staging-webshop, 207 minecraft", "1 job"),
         ("warning", "1 qmstart task failed", "125 on pve2: storage 'nas' is not online"),
         ("warning", "1 vzdump task failed", "pve2: job errors"),
         ("warning", "certificate ending soon: pve-ssl.pem on pve3", "ends in 11 days"),
@@ -207,7 +207,7 @@ async fn limits_are_arguments() {
     let sim = Sim::start(well()).await.unwrap();
     let strict = json!({ "full_percent": 20, "memory_percent": 30, "backup_days": 1 });
     let strict = answer(&sim, TOOL, strict).await;
-    assert!(finding(&strict, "storage local-lvm on pve1").is_object(), "{strict:#}");
+    assert!(finding(&strict, "local-lvm on pve1").is_object(), "{strict:#}");
     assert!(finding(&strict, "3 root disks are nearly full").is_object());
     assert!(finding(&strict, "3 nodes are short of memory").is_object());
     sim.change(|well| well.storages[0].volumes[0].created -= 3 * 86_400);
@@ -235,7 +235,7 @@ async fn an_auditor_is_told_what_it_cannot_judge() {
     assert!(!sentences.contains("no backup younger"), "{sentences}");
     assert!(!answer["checked"].as_str().unwrap().contains("backups on"));
     assert!(finding(&answer, "chrony does not run on pve3").is_object());
-    assert!(finding(&answer, "no backup job has 2 guests").is_object());
+    assert!(finding(&answer, "2 guests are in no backup job").is_object());
     assert!(
         sim.requests().iter().all(|seen| !seen.path.contains("/content")),
         "what would be hidden is not asked for"
@@ -300,4 +300,18 @@ async fn text_from_outside_cannot_speak_for_the_server() {
     assert_eq!(text.lines().filter(|line| line.starts_with("summary:")).count(), 1, "{text}");
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
     assert!(findings(&answer).iter().all(|row| row["evidence"].as_str().unwrap().len() < 1000));
+}
+
+#[tokio::test]
+async fn next_steps_show_something_and_what_is_never_looked_at_is_said() {
+    let sim = demo().await;
+    let health = answer(&sim, "get_cluster_health", json!({})).await;
+    let checked = health["checked"].as_str().unwrap();
+    assert!(checked.ends_with("Never looked at: disks (SMART, ZFS), interface errors, logs"));
+    let replication = finding(&health, "1 replication job is failing");
+    assert_eq!(replication["next"], "get_system_log node=pve3 unit=pvescheduler");
+    let log = json!({ "node": "pve3", "unit": "pvescheduler" });
+    let log = answer(&sim, "get_system_log", log).await;
+    assert!(log["lines"].to_string().contains("111-0: got unexpected"), "{log}");
+    assert_eq!(finding(&health, "no backup younger")["next"], "search_logs vm=125");
 }

@@ -3,7 +3,7 @@
 use pve_sim::{Rule, Sim};
 use serde_json::{Value, json};
 
-use crate::support::{answer, demo, failure, row, rows};
+use crate::support::{answer, demo, failure, notes, row, rows};
 
 const HOUR: &str = "/nodes/pve1/rrddata?timeframe=hour";
 
@@ -152,4 +152,15 @@ async fn points_of_two_resolutions_weigh_as_long_as_they_last() {
     let answer = answer(&sim, "get_metrics", json!({ "vm": "100", "timeframe": "week" })).await;
     assert_eq!(answer["resolution"], "3h, then 30m");
     assert_eq!(row(&answer["series"], "series", &json!("cpu"))["mean"], "15.4%");
+}
+
+#[tokio::test]
+async fn a_guest_that_did_not_run_is_said_not_to_have() {
+    let sim = demo().await;
+    for vmid in [126, 9000] {
+        let answer = answer(&sim, "get_metrics", json!({ "vm": vmid.to_string() })).await;
+        assert!(notes(&answer).contains("it did not run"), "{vmid}: {answer}");
+    }
+    let up = answer(&sim, "get_metrics", json!({ "vm": "101" })).await;
+    assert!(!notes(&up).contains("it did not run"), "{up}");
 }

@@ -157,3 +157,12 @@ async fn the_top_talkers_of_many_nodes_cost_one_request_each() {
     assert_eq!(rows(&answer["guest_nics"]).len(), 20);
     assert!(answer.to_string().len() < 4000, "{answer}");
 }
+
+#[tokio::test]
+async fn a_guest_of_another_node_is_said_to_be_there() {
+    let arguments = json!({ "vm": "200", "node": "pve3" });
+    let answer = answer(&demo().await, "get_network_stats", arguments).await;
+    let told = notes(&answer);
+    assert!(told.contains("200 is on pve1"), "{told}");
+    assert!(!told.contains("plugged in"), "{told}");
+}

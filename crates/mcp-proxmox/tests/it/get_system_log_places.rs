@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::{
     get_system_log::{START, messages, numbered, versions, with},
     logs::asked_for,
-    support::{access, answer, call_on, notes, rows, structured},
+    support::{access, answer, call_on, demo, failure, notes, rows, structured},
 };
 
 const LOG: &str = "get_system_log";
@@ -307,4 +307,22 @@ async fn what_was_taken_otherwise_than_it_was_meant_is_said() {
         notes(&cut).contains("`until` before it, 2026-11-30T00:54:20+00:00 or earlier"),
         "{cut}"
     );
+}
+
+#[tokio::test]
+async fn a_cursor_of_another_node_is_refused() {
+    let sim = demo().await;
+    let first = answer(&sim, "get_system_log", json!({ "node": "pve3", "limit": 2 })).await;
+    for cursor in [&first["older_cursor"], &first["newer_cursor"]] {
+        let told =
+            failure(&sim, "get_system_log", json!({ "node": "pve1", "cursor": cursor })).await;
+        assert!(told.contains("the cursor is of node pve3, not of pve1"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_unit_of_which_nothing_is_found_may_not_be_there() {
+    let arguments = json!({ "node": "pve1", "unit": "nonsense" });
+    let answer = answer(&demo().await, "get_system_log", arguments).await;
+    assert!(notes(&answer).contains("if there is a unit `nonsense`"), "{answer}");
 }

@@ -75,7 +75,7 @@ async fn recorded_silence_is_said_to_be_silence() {
         let (answer, sent) = replayed(session, vm).await;
         assert_eq!(answer["screen"], json!([]), "{answer}");
         assert_eq!(answer["console"], console);
-        assert!(notes(&answer).contains("nothing came"), "{answer}");
+        assert!(notes(&answer).contains("came: a console is silent"), "{answer}");
         assert!(notes(&answer).contains("send_vm_keys"), "{answer}");
         assert_eq!(sent, ["1:100:30:"], "a reader sends its size and nothing else");
     }
@@ -270,4 +270,13 @@ async fn a_console_is_listed_as_a_task_that_ends() {
         tasks.all(|task| task.endtime.is_some())
     });
     assert!(ended);
+}
+
+#[tokio::test]
+async fn what_came_and_what_is_said_of_it_agree() {
+    let quiet = answer(&demo().await, TOOL, json!({ "vm": 200, "listen_seconds": 1 })).await;
+    assert_eq!(quiet["received"], "6 B");
+    let told = notes(&quiet);
+    assert!(told.contains("only PVE's clearing of the screen came"), "{told}");
+    assert!(!told.contains("nothing came"), "{told}");
 }

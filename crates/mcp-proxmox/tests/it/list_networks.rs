@@ -112,6 +112,29 @@ async fn an_interface_that_is_not_there_is_said_not_to_be() {
     let answer = answer(&demo().await, "list_networks", json!({ "iface": "vmbr9" })).await;
     assert!(rows(&answer["interfaces"]).is_empty());
     assert!(notes(&answer).contains("nothing is named `vmbr9`"), "{answer}");
+    for other in ["sdn_zones", "sdn_vnets", "pending", "guests"] {
+        assert!(answer.get(other).is_none(), "{other} of others: {answer}");
+    }
+    assert!(!notes(&answer).contains("the SDN zone"), "{answer}");
+}
+
+#[tokio::test]
+async fn with_one_interface_nothing_of_others_is_told() {
+    let sim = demo().await;
+    let pending = |answer: &Value| answer.get("pending").is_some();
+    let bond = answer(&sim, "list_networks", json!({ "iface": "bond0" })).await;
+    assert!(!pending(&bond) && bond.get("sdn_zones").is_none(), "{bond}");
+    let lab = answer(&sim, "list_networks", json!({ "iface": "vmbr1" })).await;
+    assert!(pending(&lab), "its own change is told: {lab}");
+    assert!(lab.get("sdn_zones").is_none(), "the zone is on vmbr0: {lab}");
+    let vnet = answer(&sim, "list_networks", json!({ "iface": "dmzweb" })).await;
+    assert_eq!(rows(&vnet["sdn_zones"]).len(), 1, "a network is told with its zone: {vnet}");
+}
+
+#[tokio::test]
+async fn guests_of_bridges_are_said_to_be_those_that_run() {
+    let all = answer(&demo().await, "list_networks", json!({})).await;
+    assert!(notes(&all).contains("stopped ones are in their configuration"), "{all}");
 }
 
 #[tokio::test]

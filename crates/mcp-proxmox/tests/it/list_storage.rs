@@ -224,3 +224,17 @@ async fn q149_an_empty_list_is_not_called_a_node_without_storage() {
     let told = failure(&sim, "get_storage_status", json!({ "storage": "local" })).await;
     assert!(told.contains("Datastore.Audit"), "{told}");
 }
+
+#[tokio::test]
+async fn a_type_and_a_content_that_no_storage_has_are_said_to_be_none() {
+    let sim = demo().await;
+    for (filter, wanted) in [
+        (json!({ "type": "nfss" }), "no storage has the type `nfss`, but dir, nfs, pbs, zfspool"),
+        (json!({ "content": "foo" }), "no storage has the content `foo`, but backup, "),
+    ] {
+        let answer = answer(&sim, "list_storage", filter).await;
+        assert!(notes(&answer).contains(wanted), "{answer}");
+    }
+    let nfs = answer(&sim, "list_storage", json!({ "type": "NFS" })).await;
+    assert!(!notes(&nfs).contains("no storage has"), "{nfs}");
+}

@@ -321,3 +321,24 @@ async fn q129_consoles_are_left_out_unless_asked_for() {
         ["vncproxy"]
     );
 }
+
+#[tokio::test]
+async fn backups_of_several_guests_are_said_not_to_be_found_by_one() {
+    let sim = demo().await;
+    let arguments = json!({ "vm": "125", "type": "backup" });
+    let backups = answer(&sim, "list_tasks", arguments).await;
+    assert!(notes(&backups).contains("search_logs vm=125"), "{backups}");
+    let found = answer(&sim, "search_logs", json!({ "vm": "125" })).await;
+    assert!(found["lines"].to_string().contains("backup of 125 (legacy-crm) error"), "{found}");
+    let starts = answer(&sim, "list_tasks", json!({ "vm": "125", "type": "start" })).await;
+    assert!(!notes(&starts).contains("several guests"), "{starts}");
+}
+
+#[tokio::test]
+async fn a_user_who_did_nothing_is_said_to_have_done_nothing() {
+    let sim = demo().await;
+    let nobody = answer(&sim, "list_tasks", json!({ "user": "nobody" })).await;
+    assert!(notes(&nobody).contains("by a user with `nobody` in the name"), "{nobody}");
+    let admin = answer(&sim, "list_tasks", json!({ "user": "admin", "type": "clone" })).await;
+    assert!(!notes(&admin).contains("by a user with"), "{admin}");
+}

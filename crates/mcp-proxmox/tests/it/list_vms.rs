@@ -174,3 +174,24 @@ async fn what_the_list_is_sorted_by_is_shown() {
     let by_disk = answer(&sim, "list_vms", json!({ "sort": "disk" })).await;
     assert!(notes(&by_disk).contains("come last"), "{by_disk}");
 }
+
+#[tokio::test]
+async fn a_name_that_no_guest_has_is_said_to_be_none_and_a_cut_list_to_be_cut() {
+    let sim = demo().await;
+    let nobody = answer(&sim, "list_vms", json!({ "name": "zzz" })).await;
+    assert!(notes(&nobody).contains("no guest has `zzz` in its name"), "{nobody}");
+    sim.change(|cluster| {
+        cluster.guest_mut(101).unwrap().tags = (10..40).map(|nth| format!("t{nth}")).collect();
+    });
+    let untagged = answer(&sim, "list_vms", json!({ "tag": "xx" })).await;
+    let told = notes(&untagged);
+    assert!(told.contains(" and ") && told.contains(" more"), "{told}");
+}
+
+#[tokio::test]
+async fn by_disk_the_fullest_comes_first() {
+    let by_disk = answer(&demo().await, "list_vms", json!({ "sort": "disk", "type": "lxc" })).await;
+    let percents: Vec<f64> =
+        rows(&by_disk["guests"]).iter().filter_map(|row| row["disk%"].as_f64()).collect();
+    assert!(percents.len() > 3 && percents.is_sorted_by(|a, b| a >= b), "{percents:?}");
+}

@@ -16,6 +16,7 @@ mod budgets;
 mod cases;
 mod catalog;
 mod command_line;
+mod command_line_mistakes;
 mod completion;
 mod config_command;
 mod console_wire;

@@ -148,3 +148,9 @@ async fn recorded_logs_are_searched_as_they_are() {
     assert_eq!(none["found"], 0);
     assert!(notes(&none).contains("restricted"), "{none}");
 }
+
+#[tokio::test]
+async fn a_guest_that_is_not_there_is_said_not_to_be() {
+    let answer = answer(&demo().await, "search_logs", json!({ "vm": "55555" })).await;
+    assert!(notes(&answer).contains("there is no VM or container 55555"), "{answer}");
+}

@@ -70,6 +70,14 @@ pub(super) fn journal(node: &str, now: u64) -> Journal {
                 4,
                 "eid=42 class=statechange pool='rpool' vdev=nvme1n1 vdev_state=DEGRADED",
             );
+            for ago in [50, 35, 20] {
+                add(
+                    ago * MINUTE,
+                    "pvescheduler",
+                    3,
+                    "111-0: got unexpected replication job error - command 'zfs send -Rpv -- rpool/data/vm-111-disk-0' failed: exit code 1",
+                );
+            }
             add(
                 10 * MINUTE,
                 "pvescheduler",

@@ -33,7 +33,10 @@ use self::{
     place::Places,
     server::{Server, Via},
 };
-use super::{complain, print, tell, variable, written};
+use super::{
+    complain, is_demo, print, tell, unless_of_the_demo, variable, warn_of_names, warn_of_the_demo,
+    written,
+};
 use crate::config::{
     Config,
     settings::{self, Setting},
@@ -97,6 +100,8 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<Exit
     };
     let places = Places { variable: &variable };
     let is_written = options.get_flag("write");
+    warn_of_names();
+    warn_of_the_demo(matches);
     let mut notes = Vec::new();
     let server = match server(client, matches, options, &places, &mut notes) {
         Ok(server) => server,
@@ -111,11 +116,16 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<Exit
     };
     if !is_written {
         print(snippet.trim_end())?;
-        let place = file.map_or_else(String::new, |file| format!(" into {}", file.display()));
-        tell(&format!(
-            "\n{}: this goes{place}; --write merges it there, and keeps what is in it",
-            client.title
-        ));
+        let place = file.map_or_else(
+            || {
+                "into its file, whose place is not known here: --file names it for --write"
+                    .to_owned()
+            },
+            |file| {
+                format!("into {}; --write merges it there, and keeps what is in it", file.display())
+            },
+        );
+        tell(&format!("\n{}: this goes {place}", client.title));
         tell_all(&notes);
         return Ok(ExitCode::SUCCESS);
     }
@@ -192,7 +202,13 @@ fn server(
     };
     let name = text("name");
     if is_demo(matches) {
-        return Ok(Server::new(&name, via, true, Vec::new(), false));
+        let source = unless_of_the_demo(matches);
+        Config::read_without_access(&source).map_err(|mistakes| mistakes.to_string())?;
+        let environment = settings::ALL
+            .iter()
+            .filter_map(|setting| Some((setting.variable, source(setting)?)))
+            .filter(|(_, text)| !text.trim().is_empty());
+        return Ok(Server::new(&name, via, true, environment.collect(), false));
     }
     let source = written(matches);
     let value = |setting: &Setting| {
@@ -260,10 +276,6 @@ fn server(
         }
     };
     Ok(Server::new(&name, via, false, environment, fills_in_secret))
-}
-
-fn is_demo(matches: &ArgMatches) -> bool {
-    cfg!(feature = "demo") && matches.get_flag("demo")
 }
 
 /// What stands for a setting that every configuration needs, where the user only wants to see one.

@@ -7,7 +7,7 @@ use pve_client::{VmId, backup::Job, guest::Listed};
 use super::{
     facts::Facts,
     guests::name,
-    report::{Report, Severity, counted, listed},
+    report::{Report, Severity, are, counted, listed},
 };
 use crate::{answer::clean::label, lookup::storage::State};
 
@@ -50,8 +50,8 @@ fn uncovered(facts: &Facts, jobs: &[Job], guests: &[&Listed], report: &mut Repor
         .collect();
     if let Some(first) = missed.first() {
         let what = format!(
-            "no backup job has {}: {}",
-            counted(missed.len(), "guest"),
+            "{} in no backup job: {}",
+            are(missed.len(), "guest"),
             listed(missed.iter().map(|guest| name(guest)))
         );
         let evidence = format!("{} configured; templates are left out", counted(jobs.len(), "job"));
@@ -73,9 +73,9 @@ fn switched_off(jobs: &[Job], guests: &[&Listed], report: &mut Report) {
         let lost: Vec<&&Listed> = guests.iter().filter(only_here).collect();
         if !lost.is_empty() {
             let what = format!(
-                "backup job {} is switched off, and no other job has {}: {}",
+                "backup job {} is switched off, and {} in no other: {}",
                 id(job),
-                counted(lost.len(), "guest"),
+                are(lost.len(), "guest"),
                 listed(lost.iter().map(|guest| name(guest)))
             );
             let evidence = job.comment.as_deref().map(label).unwrap_or_default();
@@ -177,7 +177,7 @@ mod tests {
     fn guests_outside_of_all_jobs_are_told_without_templates() {
         let all =
             job("nightly", |job| (job.all, job.exclude) = (Some(true), Some("102".to_owned())));
-        assert_eq!(found(&facts(vec![all], &[102, 900])), ["no backup job has 1 guest: 102"]);
+        assert_eq!(found(&facts(vec![all], &[102, 900])), ["1 guest is in no backup job: 102"]);
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         let by_list = job("on", |job| job.vmid = Some("101".to_owned()));
         assert_eq!(
             found(&facts(vec![job("off", off), by_list], &[])),
-            ["backup job off is switched off, and no other job has 1 guest: 100"]
+            ["backup job off is switched off, and 1 guest is in no other: 100"]
         );
         let by_pool = job("on", |job| job.pool = Some("prod".to_owned()));
         assert!(

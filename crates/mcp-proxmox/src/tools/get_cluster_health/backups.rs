@@ -99,8 +99,12 @@ fn stale(
         counted(found.len(), "guest")
     );
     let evidence = format!("{n_none} of them have none at all; templates are left out");
+    // What a job has is looked for in the logs; of the others there is nothing to find.
+    let outside = facts.not_backed_up.as_deref().unwrap_or_default();
+    let is_in_job = |guest: &&guest::Listed| !outside.iter().any(|other| other.vmid == guest.vmid);
+    let first = found.iter().map(|(_, guest)| *guest).find(is_in_job).unwrap_or(first);
     let vmid = first.vmid.map(|vmid| vmid.to_string()).unwrap_or_default();
-    report.found(severity, what, evidence, format!("list_tasks type=backup vm={vmid}"));
+    report.found(severity, what, evidence, format!("search_logs vm={vmid}"));
 }
 
 /// Backups that were looked at and found bad.

@@ -42,7 +42,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
         let jobs = listed(failing.iter().map(|state| words(state)));
         let what = format!("{} failing: {jobs}", are(failing.len(), "replication job"));
         let told = listed(failing.iter().map(|state| evidence(state, facts.now)));
-        report.found(Severity::Warning, what, told, next(first));
+        report.found(Severity::Warning, what, told, next(first, facts));
     }
     let is_late = |state: &&State| {
         let is_due = state.next_sync.is_some_and(|next| next > 0 && facts.now - next > LATE);
@@ -57,7 +57,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
             Severity::Warning,
             format!("{what}; does pvescheduler run?"),
             told,
-            next(first),
+            next(first, facts),
         );
     }
 }
@@ -86,9 +86,17 @@ fn evidence(state: &State, now: i64) -> String {
     format!("{}: {last}{failed}{error}", words(state))
 }
 
-fn next(state: &State) -> String {
-    let guest = state.guest.map(|guest| guest.to_string()).unwrap_or_default();
-    format!("search_logs vm={guest}")
+/// The scheduler of the guest's node writes why a job failed.
+fn next(state: &State, facts: &Facts) -> String {
+    let guests = facts.guests.as_deref().unwrap_or_default();
+    let guest = guests.iter().find(|guest| guest.vmid.is_some() && guest.vmid == state.guest);
+    match guest.and_then(|guest| guest.node.as_ref()) {
+        Some(node) => format!("get_system_log node={node} unit=pvescheduler"),
+        None => {
+            let guest = state.guest.map(|guest| guest.to_string()).unwrap_or_default();
+            format!("get_vm_details vm={guest}")
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use pve_client::NodeName;
 use super::Output;
 use crate::answer::{Table, clean::paragraph};
 
+/// What nobody should take the report for.
+const NEVER: &str = "Never looked at: disks (SMART, ZFS), interface errors, logs";
 /// How many findings are shown. Checks fold what is alike, so that it takes a great disaster to pass this.
 const FINDINGS: usize = 40;
 /// How many things that were not looked at are told.
@@ -84,7 +86,6 @@ impl Report {
         self.missed.push(Missed { what: what.to_owned(), node: Some(node.clone()), reason });
     }
 
-    /// The answer.
     /// What is told. A journal is no next step for those who may not read it.
     pub(super) fn into_output(mut self, reads_logs: bool) -> Output {
         if !reads_logs {
@@ -112,6 +113,7 @@ impl Report {
         }
         let checked =
             if self.checked.is_empty() { "nothing".to_owned() } else { self.checked.join("; ") };
+        let checked = format!("{checked}. {NEVER}");
         Output { summary, findings, checked, not_checked }
     }
 
@@ -233,7 +235,7 @@ mod tests {
         report.missed("quorum", "it is hidden");
         let partial = structure(&report.into_output(true));
         assert!(partial["summary"].as_str().unwrap().contains("some could not"), "{partial}");
-        assert_eq!(partial["checked"], "nothing");
+        assert_eq!(partial["checked"], format!("nothing. {NEVER}"));
         assert_eq!(partial["not_checked"], serde_json::json!(["quorum: it is hidden"]));
     }
 

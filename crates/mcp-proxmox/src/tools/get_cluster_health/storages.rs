@@ -99,9 +99,16 @@ fn full<'a>(storages: impl Iterator<Item = &'a Storage>, limit: f64, report: &mu
                 format!("{} on {}", storage.id.as_str(), place.node)
             }
         };
-        let names = found.iter().map(|(_, storage, place)| name(storage, place));
-        let is_are = if found.len() == 1 { "is" } else { "are" };
-        let what = format!("storage {} {is_are} {word}", listed(names));
+        let what = if found.len() == 1 {
+            format!("storage {} is {word}", name(storage, place))
+        } else {
+            // The node of one would else be read as that of all.
+            let names = found.iter().map(|(_, storage, place)| {
+                let shared = if storage.is_shared { " (shared)" } else { "" };
+                format!("{}{shared}", name(storage, place))
+            });
+            format!("storages are {word}: {}", listed(names))
+        };
         let evidence = found.iter().filter_map(|(_, storage, place)| {
             Some(format!("{} {}", name(storage, place), place.share?))
         });
@@ -154,7 +161,7 @@ mod tests {
                 (Severity::Critical, "storage nas is full", "nas 97 of 100 B (97.0%)"),
                 (
                     Severity::Warning,
-                    "storage zfs on a, local on a are nearly full",
+                    "storages are nearly full: zfs on a, local on a",
                     "zfs on a 90 of 100 B (90.0%), local on a 86 of 100 B (86.0%)"
                 ),
             ]

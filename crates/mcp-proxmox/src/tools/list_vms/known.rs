@@ -17,6 +17,8 @@ pub(super) struct Known {
     nodes: BTreeSet<String>,
     pools: BTreeSet<String>,
     tags: BTreeSet<String>,
+    /// Whether a guest has the name that is looked for, or a part of it.
+    has_name: bool,
 }
 
 /// A filter that says something: models fill in what they leave open with an empty text.
@@ -25,8 +27,9 @@ pub(super) fn given(filter: Option<&String>) -> Option<&str> {
 }
 
 impl Known {
-    pub(super) fn of(guests: &[Row]) -> Self {
+    pub(super) fn of(guests: &[Row], input: &Input) -> Self {
         Self {
+            has_name: guests.iter().any(|guest| input.names(guest)),
             nodes: guests.iter().map(|guest| node_of(&guest.listed).to_owned()).collect(),
             pools: guests.iter().filter_map(|guest| guest.listed.pool.clone()).collect(),
             tags: guests
@@ -52,14 +55,17 @@ impl Known {
             let near = nearest(wanted, known.iter().map(String::as_str))
                 .map(|near| format!("did you mean `{}`? ", label(near)))
                 .unwrap_or_default();
-            let told: Vec<_> = known.iter().take(TOLD).map(|word| label(word)).collect();
-            let told = if told.is_empty() {
-                "none that this token sees".to_owned()
-            } else {
-                told.join(", ")
+            let words: Vec<_> = known.iter().take(TOLD).map(|word| label(word)).collect();
+            let told = match known.len().saturating_sub(TOLD) {
+                _ if words.is_empty() => "none that this token sees".to_owned(),
+                0 => words.join(", "),
+                more => format!("{} and {more} more", words.join(", ")),
             };
             Some(format!("no guest is {what} `{}`: {near}{kind}: {told}", label(wanted)))
         });
-        slips.collect()
+        let name = given(input.name.as_ref())
+            .filter(|_| !self.has_name)
+            .map(|wanted| format!("no guest has `{}` in its name, or as its vmid", label(wanted)));
+        slips.chain(name).collect()
     }
 }

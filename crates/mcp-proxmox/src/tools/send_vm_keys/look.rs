@@ -67,6 +67,7 @@ pub(super) async fn at(
     }
     if into == Into::Terminal {
         console::refuse_in_words(&found, &current, version)?;
+        console::refuse_missing_port(pve, call, &found, serial).await?;
     }
     Ok(Scene { found, current, version, to, into, serial })
 }

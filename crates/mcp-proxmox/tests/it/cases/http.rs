@@ -104,7 +104,7 @@ async fn q026_a_list_of_something_else_is_not_a_list_of_guests() {
     sim.answer(Rule::get("/cluster/resources?type=vm").data(&index).times(1));
     let list = answer(&sim, "list_vms", json!({})).await;
     assert_eq!(list["total"], 0);
-    assert!(notes(&list).contains("5 rows that are no guests"), "{list}");
+    assert!(notes(&list).contains("that are no guests are left out: 5"), "{list}");
     assert!(!notes(&list).contains("VM.Audit"), "this is no lack of rights: {list}");
 
     sim.answer(Rule::get("/nodes/pve1/qemu").data(&index));

@@ -9,6 +9,10 @@ pub(super) fn add(demo: &mut Cluster, now: u64) {
     let day = 86_400;
     for guest in &mut demo.guests {
         "local-zfs".clone_into(&mut guest.details.storage);
+        if guest.kind == Kind::Qemu {
+            let made = now.saturating_sub(guest.uptime + 30 * day);
+            guest.details.set("meta", &format!("creation-qemu=10.0.13,ctime={made}"));
+        }
         let is_windows = guest.tags.iter().any(|tag| tag == "windows");
         if guest.kind == Kind::Qemu && guest.is_up() {
             let name = guest.name.clone().unwrap_or_default();
@@ -55,6 +59,10 @@ pub(super) fn add(demo: &mut Cluster, now: u64) {
             )
             .change("memory", Some("49152"))
             .change("net1", Some("virtio=BC:24:11:00:6F:01,bridge=vmbr1,tag=30"));
+    });
+    // What `nas` is gone from cannot run there.
+    edit(125, &|crm| {
+        crm.details.set("scsi0", "nas:125/vm-125-disk-0.qcow2,size=40G");
     });
     edit(113, &|erp| erp.details.inside = None);
     edit(120, &|gitlab| {

@@ -21,7 +21,8 @@ pub(super) fn of(guests: &[Guest], now: u64) -> Vec<Storage> {
     let mut zfs =
         storage("local-zfs", "zfspool", &["images", "rootdir"], (640 * GIB, 1800 * GIB), false);
     zfs.per_node.insert("pve3".to_owned(), (1690 * GIB, 1800 * GIB));
-    zfs.volumes = guests.iter().map(|guest| disk(guest, now)).collect();
+    let own = guests.iter().filter(|guest| guest.vmid != 125);
+    zfs.volumes = own.map(|guest| disk(guest, now)).collect();
     let mut nas =
         storage("nas", "nfs", &["iso", "backup", "images"], (11 * TIB + 400 * GIB, 12 * TIB), true);
     nas.grows = 19 * GIB;
@@ -29,6 +30,8 @@ pub(super) fn of(guests: &[Guest], now: u64) -> Vec<Storage> {
     nas.volumes = vec![
         Volume::image("iso", "debian-13.2.0-amd64-netinst.iso", 784 << 20, now - 12 * DAY),
         Volume::image("iso", "virtio-win-0.1.285.iso", 753 << 20, now - 60 * DAY),
+        Volume::disk("images", "125/vm-125-disk-0.qcow2", "qcow2", 40 * GIB, (125, now - 90 * DAY)),
+        Volume::disk("images", "123/vm-123-disk-9.qcow2", "qcow2", 80 * GIB, (123, now - 80 * DAY)),
         kept(now),
     ];
     let mut pbs = storage("pbs", "pbs", &["backup"], (6 * TIB, 16 * TIB), true);

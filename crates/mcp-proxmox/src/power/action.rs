@@ -3,17 +3,21 @@
 use pve_client::{GuestRef, Kind, Post, Upid, guest::Current, lifecycle};
 
 use super::{look::Scene, state::State};
-use crate::answer::Duration;
+
+/// How many seconds a guest gets to shut down, unless the caller says otherwise.
+const USUAL: u32 = 60;
+/// The same where the HA manager stops it hard afterwards.
+const UNDER_HA: u32 = 180;
 
 /// What can be done to a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Start it, or wake it from hibernation.
     Start,
-    /// Ask it to shut down, and give it so many seconds.
-    Shutdown(u32),
+    /// Ask it to shut down, and give it so many seconds, or as many as are usual.
+    Shutdown(Option<u32>),
     /// Ask it to shut down, give it so many seconds, and start it again.
-    Reboot(u32),
+    Reboot(Option<u32>),
     /// Stop it without its help.
     Stop,
     /// Reset it without its help.
@@ -31,6 +35,8 @@ pub enum Action {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) action: Action,
+    /// How long the guest gets, where it is asked.
+    pub(super) seconds: u32,
     /// Whether a shutdown that still waits is ended by it.
     pub(super) overrules: bool,
 }
@@ -39,8 +45,8 @@ impl Plan {
     pub(super) fn request(self, guest: &GuestRef) -> Post<Upid> {
         match self.action {
             Action::Start => lifecycle::start(guest),
-            Action::Shutdown(timeout) => lifecycle::shutdown(guest, timeout),
-            Action::Reboot(timeout) => lifecycle::reboot(guest, timeout),
+            Action::Shutdown(_) => lifecycle::shutdown(guest, self.seconds),
+            Action::Reboot(_) => lifecycle::reboot(guest, self.seconds),
             Action::Stop => lifecycle::stop(guest, self.overrules),
             Action::Reset => lifecycle::reset(guest),
             Action::Suspend { to_disk } => lifecycle::suspend(guest, to_disk),
@@ -50,8 +56,23 @@ impl Plan {
 }
 
 impl Action {
-    pub(super) fn is_destructive(self) -> bool {
-        matches!(self, Self::Stop | Self::Reset)
+    /// Whether what a guest has not saved can be lost. A shutdown that goes through the HA manager is one:
+    /// see `words`.
+    pub(super) fn is_destructive(self, scene: &Scene) -> bool {
+        match self {
+            Self::Stop | Self::Reset => true,
+            Self::Shutdown(_) => scene.managed().is_some(),
+            _ => false,
+        }
+    }
+
+    /// How many seconds the guest gets, where it is asked.
+    pub(super) fn seconds(self, scene: &Scene) -> u32 {
+        match self {
+            Self::Shutdown(Some(given)) | Self::Reboot(Some(given)) => given,
+            Self::Shutdown(None) if scene.managed().is_some() => UNDER_HA,
+            _ => USUAL,
+        }
     }
 
     pub(super) fn verb(self) -> &'static str {
@@ -116,61 +137,18 @@ impl Action {
         matches!(self, Self::Start) || (self == Self::Resume && *state == State::Hibernated)
     }
 
+    /// What the HA manager is asked for, where it cares for the guest.
+    pub(super) fn wish(self) -> Option<&'static str> {
+        match self {
+            Self::Start => Some("started"),
+            Self::Stop | Self::Shutdown(_) => Some("stopped"),
+            _ => None,
+        }
+    }
+
     /// Whether the HA manager does it, where it cares for the guest.
     pub(super) fn goes_through_ha(self) -> bool {
-        matches!(self, Self::Start | Self::Stop | Self::Shutdown(_))
-    }
-
-    /// What a person is asked.
-    pub(super) fn question(self, scene: &Scene) -> String {
-        let since = scene
-            .uptime()
-            .map(|uptime| format!(", which has been up for {}", Duration(uptime)))
-            .unwrap_or_default();
-        let risk = match self {
-            Self::Stop => " at once, as if its plug were pulled? What it has not saved is lost.",
-            Self::Reset => " at once, as with its reset button? What it has not saved is lost.",
-            Self::Shutdown(_) | Self::Reboot(_) => "? Whoever uses it is interrupted.",
-            Self::Suspend { .. } => "? It does nothing until it is resumed.",
-            Self::Start | Self::Resume => "?",
-        };
-        let verb = self.verb();
-        let mut letters = verb.chars();
-        let verb: String =
-            letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
-        format!("{verb} {}{since}{risk}", scene.who())
-    }
-
-    /// What it means for the guest, for those who only want to know.
-    pub(super) fn meaning(self, scene: &Scene) -> Vec<String> {
-        let mut notes = Vec::new();
-        let ends_run =
-            !matches!(self, Self::Start | Self::Resume | Self::Suspend { to_disk: false });
-        if ends_run && let Some(uptime) = scene.uptime() {
-            notes.push(format!("it has been up for {}", Duration(uptime)));
-        }
-        match self {
-            Self::Stop | Self::Reset => {
-                notes.push("what it has not saved is lost".to_owned());
-            }
-            Self::Shutdown(timeout) => notes.push(format!(
-                "it gets {timeout} s to shut down; if it does not, it is left running and never stopped hard"
-            )),
-            Self::Reboot(timeout) => notes.push(format!(
-                "it gets {timeout} s to shut down; if it does not, it is left running"
-            )),
-            Self::Start if scene.state == State::Hibernated => {
-                notes.push("it goes on where it was hibernated".to_owned());
-            }
-            _ => {}
-        }
-        if let Some(ha) = scene.managed().filter(|_| self.goes_through_ha()) {
-            let wish = if self == Self::Start { "started" } else { "stopped" };
-            notes.push(format!(
-                "the HA manager cares for it (now: {ha}): it is asked for `{wish}`, acts in its own time, and keeps it so"
-            ));
-        }
-        notes
+        self.wish().is_some()
     }
 }
 

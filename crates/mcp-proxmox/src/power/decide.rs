@@ -70,7 +70,7 @@ pub(super) fn verdict(scene: &Scene, call: &Call, action: Action) -> Result<Verd
             "list_nodes tells which nodes are missing; nothing can be started before they are back",
         ));
     }
-    Ok(Verdict::Send(Plan { action, overrules }))
+    Ok(Verdict::Send(Plan { action, seconds: action.seconds(scene), overrules }))
 }
 
 fn may_touch(scene: &Scene, call: &Call) -> Result<(), Failure> {

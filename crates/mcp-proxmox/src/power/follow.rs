@@ -78,7 +78,8 @@ pub(super) async fn carry_through(
         }
         Err(error) => return course.refused(&error).await,
     };
-    let outcome = course.follow(&upid).await?;
+    let mut outcome = course.follow(&upid).await?;
+    outcome.notes.extend(course.of_ha(&outcome, &upid));
     Ok(match lost {
         Some(why) => {
             outcome.with_note(format!("{why}; its task was found, and nothing was sent again"))
@@ -88,6 +89,34 @@ pub(super) async fn carry_through(
 }
 
 impl Course<'_> {
+    /// What is to be known of the HA manager's part.
+    fn of_ha(&self, outcome: &Outcome, upid: &Upid) -> Vec<String> {
+        let mut notes = Vec::new();
+        let is_open = matches!(outcome.outcome, "requested" | "running" | "unconfirmed");
+        if let Some(wish) = self.action.wish().filter(|_| upid.kind.starts_with("ha"))
+            && outcome.ha.as_deref().is_some_and(|now| now != wish)
+        {
+            notes.push(format!("its HA state will become `{wish}`"));
+        }
+        let seconds = u64::from(self.action.seconds(self.scene));
+        match self.action {
+            Action::Shutdown(_)
+                if upid.kind.starts_with("ha") && self.began.elapsed().as_secs() >= seconds =>
+            {
+                notes.push(format!(
+                    "the HA manager stops hard what is not down after {seconds} s, so it may not have shut down cleanly"
+                ));
+            }
+            // These are said where they may still come.
+            Action::Shutdown(_) | Action::Reboot(_) if !is_open => {}
+            Action::Shutdown(_) | Action::Reboot(_) | Action::Suspend { .. } => {
+                notes.extend(self.action.under_ha(self.scene));
+            }
+            _ => {}
+        }
+        notes
+    }
+
     /// The task that our request began, if it did.
     async fn search(&self) -> Option<Upid> {
         let end = (Instant::now() + SEARCH).min(self.call.deadline - KEPT / 2);

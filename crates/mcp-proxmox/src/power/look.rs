@@ -109,6 +109,13 @@ async fn around(pve: &Reader, call: &Call, found: &Found, action: Action) -> Aro
     )
 }
 
+/// What the HA manager is to do with a guest, where it cares for it.
+pub(super) fn managed(current: &Current) -> Option<String> {
+    let ha = current.ha.as_ref().filter(|ha| ha.managed == Some(true))?;
+    let state = ha.state.as_deref().map_or_else(|| "unknown".to_owned(), label);
+    (state != "ignored").then_some(state)
+}
+
 impl Scene {
     /// `web01 (VM 104 on pve1)`.
     pub(super) fn who(&self) -> String {
@@ -135,9 +142,7 @@ impl Scene {
 
     /// What the HA manager does with it, where it cares for it.
     pub(super) fn managed(&self) -> Option<String> {
-        let ha = self.current.ha.as_ref().filter(|ha| ha.managed == Some(true))?;
-        let state = ha.state.as_deref().map_or_else(|| "unknown".to_owned(), label);
-        (state != "ignored").then_some(state)
+        managed(&self.current)
     }
 
     /// The tasks that were known before anything was sent.

@@ -13,7 +13,7 @@
 //!
 //! **Invariants:** a request is sent at most once for each call, whatever happens. What is said about the
 //! guest afterwards was read from the guest afterwards. Nothing is unlocked, and no soft action turns into
-//! a hard one.
+//! a hard one, but for the HA manager's: a shutdown that goes through it needs the consent of a hard stop.
 
 mod action;
 mod after;
@@ -26,6 +26,7 @@ mod outcome;
 mod state;
 mod tool;
 mod watch;
+mod words;
 
 use pve_client::Operator;
 use serde_json::{Map, Value, json};
@@ -79,7 +80,7 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
         Verdict::Already(note) => return Ok(Outcome::already(&scene, note)),
         Verdict::Send(plan) => plan,
     };
-    let must_ask = call.policy.asks_before(action.is_destructive());
+    let must_ask = call.policy.asks_before(action.is_destructive(&scene));
     if order.dry_run {
         let dependants = if action.interrupts() {
             order::dependants(pve.reader(), call, &scene).await
@@ -107,6 +108,10 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
             Verdict::Already(note) => return Ok(Outcome::already(&scene, note)),
             Verdict::Send(plan) => plan,
         };
+        if !must_ask && call.policy.asks_before(action.is_destructive(&scene)) {
+            let what = format!("the HA manager cares for {} by now; nothing was sent", scene.who());
+            return Err(Failure::new(what).hint("call again: the user has to agree to this"));
+        }
     }
     send(&pve, call, &order, &scene, plan).await
 }

@@ -4,7 +4,12 @@ use pve_client::Upid;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{action::Plan, after::After, look::Scene, state::State};
+use super::{
+    action::Plan,
+    after::After,
+    look::{Scene, managed},
+    state::State,
+};
 use crate::answer::{
     Duration,
     clean::{label, sentence},
@@ -35,7 +40,7 @@ pub struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     would_send: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ha: Option<String>,
+    pub(super) ha: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
 }
@@ -111,6 +116,17 @@ impl Outcome {
     pub(super) fn with_state(mut self, after: Option<&After>) -> Self {
         match after {
             Some(After { current, node }) => {
+                let ha = managed(current);
+                if ha != self.ha {
+                    let word = |ha: &Option<String>| match ha {
+                        Some(state) => format!("`{state}`"),
+                        None => "not HA-managed".to_owned(),
+                    };
+                    let note =
+                        format!("its HA state was {} and is {} now", word(&self.ha), word(&ha));
+                    self.notes.push(note);
+                }
+                self.ha = ha;
                 self.after = Some(State::of(current).word().into_owned());
                 let node = label(node.as_str());
                 if node != self.node {
@@ -119,9 +135,11 @@ impl Outcome {
                     self.node = node;
                 }
             }
-            None => self
-                .notes
-                .push("its state afterwards could not be read: see get_vm_status".to_owned()),
+            None => {
+                self.ha = None;
+                let note = "its state afterwards could not be read: see get_vm_status";
+                self.notes.push(note.to_owned());
+            }
         }
         self
     }

@@ -80,10 +80,10 @@ pub struct NoneOfItsOwn {}
 /// The argument of a tool that asks the guest, and waits for it.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Patience {
-    /// Seconds that the guest gets.
-    #[serde(default = "sixty")]
+    /// Seconds the guest gets (60; under HA 180).
     #[schemars(range(min = 1, max = 3600))]
-    pub timeout_seconds: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<u32>,
 }
 
 impl<T: PowerTool> Tool for T {
@@ -135,8 +135,4 @@ fn closed(schema: &mut Schema) {
 
 fn forty() -> u32 {
     40
-}
-
-fn sixty() -> u32 {
-    60
 }

@@ -1,4 +1,5 @@
-//! `shutdown_vm`: asks a guest to shut down. It never turns into a hard stop.
+//! `shutdown_vm`: asks a guest to shut down. It never turns into a hard stop, except by the HA
+//! manager, which is asked to do it where it cares for the guest.
 
 use crate::{
     power::{Action, Patience, PowerTool},
@@ -12,7 +13,7 @@ pub struct ShutdownVm;
 impl PowerTool for ShutdownVm {
     const NAME: &'static str = "shutdown_vm";
     const TITLE: &'static str = "Shut down a VM or container";
-    const DESCRIPTION: &'static str = "Ask a VM or container to shut down cleanly. One that does not react is left running, never stopped hard (that is stop_vm).";
+    const DESCRIPTION: &'static str = "Ask a VM or container to shut down cleanly. One that does not react is left running, but the HA manager stops its own hard in the end.";
 
     type Effect = SoftChange;
     type Own = Patience;

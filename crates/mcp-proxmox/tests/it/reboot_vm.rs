@@ -56,3 +56,11 @@ async fn q139_a_reboot_that_hangs_is_followed_and_nothing_else_is_sent() {
     let told = failure(&deaf, "reboot_vm", json!({ "vm": "100" })).await;
     assert!(told.contains("got timeout") && told.contains("it is running"), "{told}");
 }
+
+#[tokio::test]
+async fn a_reboot_does_not_go_through_the_ha_manager_and_that_is_said() {
+    let sim = start().await;
+    let dry = answer(&sim, "reboot_vm", json!({ "vm": "107", "dry_run": true })).await;
+    let told = notes(&dry);
+    assert!(told.contains("does not go through it") && told.contains("60 s"), "{told}");
+}

@@ -1,11 +1,12 @@
-//! `shutdown_vm`: soft, whatever happens.
+//! `shutdown_vm`: soft, whatever happens, but for what the HA manager does.
 
+use mcp_proxmox::{config::Confirm, policy::Policy};
 use pve_sim::{Rule, Takes};
 use serde_json::json;
 
 use crate::{
-    power::{answer, failure, posts, refusal, start, start_with, write_server},
-    support::{connect, notes, structured},
+    power::{answer, failure, posts, refusal, start, start_with, write_server, write_server_with},
+    support::{call_on, connect, failed, notes, structured},
 };
 
 #[tokio::test]
@@ -174,4 +175,55 @@ async fn a_guest_that_the_ha_manager_moved_is_found_and_its_node_is_told() {
     );
     assert!(notes(&answer).contains("it is on pve1 now; before, it was on pve2"), "{answer}");
     assert_eq!(posts(&sim).len(), 1);
+}
+
+#[tokio::test]
+async fn the_ha_manager_stops_hard_in_the_end_and_that_is_said_before() {
+    let sim = start_with(107, |guest| guest.deaf = true).await;
+    let dry = answer(&sim, "shutdown_vm", json!({ "vm": "107", "dry_run": true })).await;
+    let told = notes(&dry);
+    assert!(told.contains("gives the guest 180 s") && told.contains("STOPS IT HARD"), "{told}");
+    assert!(told.contains("timeout_seconds") && !told.contains("never"), "{told}");
+    assert!(dry["would_send"].as_str().unwrap().ends_with("timeout=180"), "{dry}");
+    let answer = answer(&sim, "shutdown_vm", json!({ "vm": "107", "timeout_seconds": 1 })).await;
+    assert_eq!(posts(&sim), ["/nodes/pve2/qemu/107/status/shutdown timeout=1"]);
+    assert_eq!((&answer["after"], &answer["ha"]), (&json!("stopped"), &json!("stopped")));
+    assert!(notes(&answer).contains("`started` and is `stopped` now"), "{answer}");
+    assert!(sim.change(|lab| lab.deeds[0].hard), "a guest that does not react goes down hard");
+}
+
+#[tokio::test]
+async fn a_shutdown_by_the_ha_manager_needs_the_consent_of_a_hard_stop() {
+    for (vm, asks) in [("107", true), ("100", false)] {
+        let sim = start().await;
+        let policy = || Policy::new(None, "".parse().unwrap(), Confirm::Destructive, None);
+        let server = write_server_with(&sim, policy());
+        let result = call_on(server, "shutdown_vm", json!({ "vm": vm })).await;
+        if asks {
+            let told = failed(&result);
+            assert!(told.contains("needs the user's consent"), "{told}");
+            assert!(posts(&sim).is_empty());
+        } else {
+            assert_eq!(structured(&result)["outcome"], "done");
+        }
+        let confirmed = json!({ "vm": vm, "confirm": true });
+        let server = write_server_with(&sim, policy());
+        structured(&call_on(server, "shutdown_vm", confirmed).await);
+        assert_eq!(posts(&sim).len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_the_ha_manager_has_not_taken_up_is_said_to_come() {
+    let sim = start_with(107, |guest| guest.takes = Takes::UntilTold).await;
+    let before = json!({ "vmid": 107, "status": "running", "qmpstatus": "running",
+        "ha": { "managed": 1, "state": "started" } });
+    sim.answer(Rule::get("/nodes/pve2/qemu/107/status/current").data(&before));
+    let answer = answer(&sim, "shutdown_vm", json!({ "vm": "107", "wait_seconds": 0 })).await;
+    assert_eq!((&answer["outcome"], &answer["ha"]), (&json!("requested"), &json!("started")));
+    let told = notes(&answer);
+    assert!(
+        told.contains("HA state will become `stopped`") && told.contains("STOPS IT HARD"),
+        "{told}"
+    );
 }

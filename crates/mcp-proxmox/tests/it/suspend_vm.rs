@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use crate::power::{answer, posts, refusal, start};
+use crate::{
+    power::{answer, posts, refusal, start},
+    support::notes,
+};
 
 #[tokio::test]
 async fn a_vm_is_paused_or_hibernated() {
@@ -38,4 +41,16 @@ async fn what_cannot_be_suspended_is_refused_with_the_reason() {
         let told = refusal(&sim, "suspend_vm", json!({ "vm": vm, "to_disk": to_disk })).await;
         assert!(told.contains(why), "{told}");
     }
+}
+
+#[tokio::test]
+async fn what_the_ha_manager_does_with_a_hibernated_vm_is_said() {
+    let sim = start().await;
+    let told = async |to_disk: bool, dry_run: bool| {
+        let arguments = json!({ "vm": "107", "to_disk": to_disk, "dry_run": dry_run });
+        notes(&answer(&sim, "suspend_vm", arguments).await)
+    };
+    assert!(told(true, true).await.contains("likely to start it again"));
+    assert!(!told(false, true).await.contains("HA manager"), "a paused VM runs for the HA manager");
+    assert!(told(true, false).await.contains("likely to start it again"));
 }

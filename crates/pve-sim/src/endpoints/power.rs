@@ -79,8 +79,10 @@ impl<'a> Asked<'a> {
         let Self { wanted, node, guest } = self;
         let vmid = guest.vmid;
         let token = wanted.token.to_owned();
-        world.cluster.deeds.push(Deed { vmid, action, hard, token });
         let managed = wish.filter(|_| guest.ha.as_deref().is_some_and(|state| state != "ignored"));
+        // The HA manager forces down what does not react.
+        let hard = hard || (managed == Some("stopped") && guest.deaf && guest.is_up());
+        world.cluster.deeds.push(Deed { vmid, action, hard, token });
         let upid = if let Some(wish) = managed {
             if let Some(guest) = world.cluster.guest_mut(vmid) {
                 guest.ha = Some(wish.to_owned());

@@ -1,0 +1,107 @@
+//! What an action means, in words: for the person who is asked, for those who only want to know, and in the
+//! answer.
+//!
+//! **What the HA manager does is said as it is.** PVE does not shut such a guest down itself: it files the
+//! wish, and the HA manager has the guest stopped hard that is not down when its time is over.
+
+use super::{action::Action, look::Scene, state::State};
+use crate::answer::Duration;
+
+impl Action {
+    /// What a person is asked.
+    pub(super) fn question(self, scene: &Scene) -> String {
+        let who = scene.who();
+        let asked = match self {
+            Self::Start => format!("Start {who}?"),
+            Self::Shutdown(_) => format!("Shut down {who}?"),
+            Self::Reboot(_) => format!("Reboot {who}?"),
+            Self::Stop => format!("Stop {who} at once, as if its plug were pulled?"),
+            Self::Reset => format!("Reset {who} at once, as if its reset button were pressed?"),
+            Self::Suspend { to_disk: false } => format!("Pause {who}?"),
+            Self::Suspend { to_disk: true } => format!("Hibernate {who}?"),
+            Self::Resume => format!("Resume {who}?"),
+        };
+        let mut sentences = vec![asked];
+        if self.interrupts()
+            && let Some(uptime) = scene.uptime()
+        {
+            sentences.push(format!("It has been up for {}.", Duration(uptime)));
+        }
+        match self {
+            Self::Stop | Self::Reset => sentences.push("What it has not saved is lost.".to_owned()),
+            Self::Shutdown(_) | Self::Reboot(_) => {
+                sentences.push("Whoever uses it is interrupted.".to_owned());
+            }
+            Self::Suspend { to_disk: false } => {
+                sentences.push("It does nothing until it is resumed.".to_owned());
+            }
+            Self::Suspend { to_disk: true } => sentences.push(
+                "Its memory is saved and it stops; it does nothing until it is resumed.".to_owned(),
+            ),
+            Self::Start | Self::Resume => {}
+        }
+        if let Some(told) = self.under_ha(scene) {
+            let mut letters = told.chars();
+            let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+            sentences.push(format!("{first}{}.", letters.as_str()));
+        }
+        sentences.join(" ")
+    }
+
+    /// What it means for the guest, for those who only want to know.
+    pub(super) fn meaning(self, scene: &Scene) -> Vec<String> {
+        let mut notes = Vec::new();
+        let ends_run =
+            !matches!(self, Self::Start | Self::Resume | Self::Suspend { to_disk: false });
+        if ends_run && let Some(uptime) = scene.uptime() {
+            notes.push(format!("it has been up for {}", Duration(uptime)));
+        }
+        let seconds = self.seconds(scene);
+        match self {
+            Self::Stop | Self::Reset => {
+                notes.push("what it has not saved is lost".to_owned());
+            }
+            Self::Shutdown(_) if scene.managed().is_none() => notes.push(format!(
+                "it gets {seconds} s to shut down; if it does not, it is left running and never stopped hard"
+            )),
+            Self::Reboot(_) => notes.push(format!(
+                "it gets {seconds} s to shut down; if it does not, it is left running"
+            )),
+            Self::Start if scene.state == State::Hibernated => {
+                notes.push("it goes on where it was hibernated".to_owned());
+            }
+            _ => {}
+        }
+        notes.extend(self.under_ha(scene));
+        notes
+    }
+
+    /// What the HA manager has to do with it, where it cares for the guest.
+    pub(super) fn under_ha(self, scene: &Scene) -> Option<String> {
+        let now = scene.managed()?;
+        let cares = format!("the HA manager cares for it (now: {now})");
+        let seconds = self.seconds(scene);
+        let usual = match self {
+            Self::Shutdown(None) => " (timeout_seconds gives it another time)",
+            _ => "",
+        };
+        Some(match self {
+            Self::Start => {
+                format!("{cares}: it is asked for `started`, acts in its own time, and keeps it so")
+            }
+            Self::Stop => format!(
+                "{cares}: it is asked for `stopped`, acts in its own time, stops it hard at once, and keeps it stopped until start_vm"
+            ),
+            Self::Shutdown(_) => format!(
+                "{cares}: it is asked for `stopped`, acts in its own time, gives the guest {seconds} s{usual}, then STOPS IT HARD, which loses what is not saved, and keeps it stopped until start_vm"
+            ),
+            Self::Reboot(_) if now == "started" => format!(
+                "{cares}, but the reboot does not go through it: it may start the guest itself as soon as it is down"
+            ),
+            Self::Suspend { to_disk: true } if now == "started" => format!(
+                "{cares} and wants it to run: it is likely to start it again soon after, which resumes it"
+            ),
+            _ => return None,
+        })
+    }
+}

@@ -319,7 +319,9 @@ impl Output {
         }
         if !vnets.is_empty() {
             let mut table = Table::new(&["vnet", "zone", "tag", "alias", "vlan_aware", "pending"]);
-            vnets.iter().for_each(|vnet| table.push(words::vnet(vnet)));
+            for vnet in &vnets {
+                table.push(words::vnet(vnet));
+            }
             self.sdn_vnets = Some(table);
         }
         names

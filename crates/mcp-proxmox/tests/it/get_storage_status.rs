@@ -151,3 +151,17 @@ async fn q096_a_size_may_be_a_text() {
     assert_eq!(row(&answer["volumes"], "kind", &json!("iso"))["size"], "350.0 KiB");
     assert_eq!(row(&answer["volumes"], "kind", &json!("images"))["size"], "32.0 GiB");
 }
+
+#[tokio::test]
+async fn what_guests_of_the_demo_have_on_a_storage_is_there() {
+    let sim = demo().await;
+    let crm = answer(&sim, "get_vm_details", json!({ "vm": "125" })).await;
+    assert_eq!(row(&crm["disks"], "disk", &json!("scsi0"))["storage"], "nas");
+    // Made before it was last started.
+    let web = answer(&sim, "get_vm_details", json!({ "vm": "123" })).await;
+    let ago =
+        jiff::Timestamp::now().duration_since(web["created"].as_str().unwrap().parse().unwrap());
+    assert!(ago.as_hours() > 24 * 12, "{web}");
+    let nas = answer(&sim, "get_storage_status", json!({ "storage": "nas" })).await;
+    assert_eq!(row(&nas["volumes"], "kind", &json!("images"))["count"], 2, "{nas}");
+}

@@ -289,6 +289,7 @@ async fn what_cannot_be_typed_into_is_refused_in_words_before_anything_is_opened
     for (arguments, words) in [
         (json!({ "vm": "staging-webshop", "text": "x" }), "is stopped"),
         (json!({ "vm": "dc01", "serial": 0, "text": "x" }), "no serial port"),
+        (json!({ "vm": "mail", "serial": 1, "text": "x" }), "no serial1, only serial0"),
         (json!({ "vm": "pihole", "serial": 0, "text": "x" }), "is a container"),
         (
             json!({ "vm": "mail", "serial": 0, "keys": ["ctrl-alt-del"] }),

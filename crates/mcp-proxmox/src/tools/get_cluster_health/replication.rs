@@ -90,13 +90,11 @@ fn evidence(state: &State, now: i64) -> String {
 fn next(state: &State, facts: &Facts) -> String {
     let guests = facts.guests.as_deref().unwrap_or_default();
     let guest = guests.iter().find(|guest| guest.vmid.is_some() && guest.vmid == state.guest);
-    match guest.and_then(|guest| guest.node.as_ref()) {
-        Some(node) => format!("get_system_log node={node} unit=pvescheduler"),
-        None => {
-            let guest = state.guest.map(|guest| guest.to_string()).unwrap_or_default();
-            format!("get_vm_details vm={guest}")
-        }
+    if let Some(node) = guest.and_then(|guest| guest.node.as_ref()) {
+        return format!("get_system_log node={node} unit=pvescheduler");
     }
+    let guest = state.guest.map(|guest| guest.to_string()).unwrap_or_default();
+    format!("get_vm_details vm={guest}")
 }
 
 #[cfg(test)]

@@ -60,10 +60,6 @@ pub(super) fn add(demo: &mut Cluster, now: u64) {
             .change("memory", Some("49152"))
             .change("net1", Some("virtio=BC:24:11:00:6F:01,bridge=vmbr1,tag=30"));
     });
-    // What `nas` is gone from cannot run there.
-    edit(125, &|crm| {
-        crm.details.set("scsi0", "nas:125/vm-125-disk-0.qcow2,size=40G");
-    });
     edit(113, &|erp| erp.details.inside = None);
     edit(120, &|gitlab| {
         let details = &mut gitlab.details;

@@ -49,6 +49,7 @@ pub(super) fn add(demo: &mut Cluster, now: u64) {
         }
     }
     if let Some(crm) = demo.guest_mut(125) {
-        crm.details.set("onboot", "1");
+        // Its disk is on the storage that its node has lost.
+        crm.details.set("onboot", "1").set("scsi0", "nas:125/vm-125-disk-0.qcow2,size=40G");
     }
 }

@@ -70,7 +70,7 @@ impl Action {
     pub(super) fn seconds(self, scene: &Scene) -> u32 {
         match self {
             Self::Shutdown(Some(given)) | Self::Reboot(Some(given)) => given,
-            Self::Shutdown(None) if scene.managed().is_some() => UNDER_HA,
+            Self::Shutdown(None) | Self::Reboot(None) if scene.managed().is_some() => UNDER_HA,
             _ => USUAL,
         }
     }

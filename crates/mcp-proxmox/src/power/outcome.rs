@@ -114,32 +114,26 @@ impl Outcome {
 
     /// How and where the guest is now; `None` where it could not be read.
     pub(super) fn with_state(mut self, after: Option<&After>) -> Self {
-        match after {
-            Some(After { current, node }) => {
-                let ha = managed(current);
-                if ha != self.ha {
-                    let word = |ha: &Option<String>| match ha {
-                        Some(state) => format!("`{state}`"),
-                        None => "not HA-managed".to_owned(),
-                    };
-                    let note =
-                        format!("its HA state was {} and is {} now", word(&self.ha), word(&ha));
-                    self.notes.push(note);
-                }
-                self.ha = ha;
-                self.after = Some(State::of(current).word().into_owned());
-                let node = label(node.as_str());
-                if node != self.node {
-                    let note = format!("it is on {node} now; before, it was on {}", self.node);
-                    self.notes.push(note);
-                    self.node = node;
-                }
-            }
-            None => {
-                self.ha = None;
-                let note = "its state afterwards could not be read: see get_vm_status";
-                self.notes.push(note.to_owned());
-            }
+        let Some(After { current, node }) = after else {
+            self.ha = None;
+            return self.with_note("its state afterwards could not be read: see get_vm_status");
+        };
+        let ha = managed(current);
+        if ha != self.ha {
+            let word = |ha: &Option<String>| match ha {
+                Some(state) => format!("`{state}`"),
+                None => "not HA-managed".to_owned(),
+            };
+            let note = format!("its HA state was {} and is {} now", word(&self.ha), word(&ha));
+            self.notes.push(note);
+        }
+        self.ha = ha;
+        self.after = Some(State::of(current).word().into_owned());
+        let node = label(node.as_str());
+        if node != self.node {
+            let note = format!("it is on {node} now; before, it was on {}", self.node);
+            self.notes.push(note);
+            self.node = node;
         }
         self
     }

@@ -62,5 +62,5 @@ async fn a_reboot_does_not_go_through_the_ha_manager_and_that_is_said() {
     let sim = start().await;
     let dry = answer(&sim, "reboot_vm", json!({ "vm": "107", "dry_run": true })).await;
     let told = notes(&dry);
-    assert!(told.contains("does not go through it") && told.contains("60 s"), "{told}");
+    assert!(told.contains("does not go through it") && told.contains("180 s"), "{told}");
 }

@@ -309,7 +309,8 @@ async fn what_cannot_be_typed_into_is_refused_in_words_before_anything_is_opened
     }
     sim.change(|cluster| cluster.guest_mut(100).unwrap().state = State::Paused);
     let told = failure(&sim, TOOL, json!({ "vm": "dc01", "keys": ["enter"] })).await;
-    assert!(told.contains("is paused") && told.contains("resume_vm"), "{told}");
+    assert!(told.contains("is paused") && told.contains("resume_vm first"), "{told}");
+    assert!(!told.contains("start_vm"), "start_vm refuses it: {told}");
     sim.change(|cluster| cluster.version = Version::v8_4());
     let told = failure(&sim, TOOL, json!({ "vm": "mail", "serial": 0, "keys": ["enter"] })).await;
     assert!(told.contains("PVE 8.4"), "{told}");

@@ -107,13 +107,16 @@ fn place(
 /// Keys for a guest that does not take them now would be taken later, by whatever is there then.
 fn is_awake(found: &Found, current: &Current) -> Result<(), Failure> {
     let who = named(found);
-    let state = match (current.status.as_deref(), current.qmpstatus.as_deref()) {
-        (Some("stopped"), _) => "is stopped".to_owned(),
-        (_, Some(state)) if state != "running" => format!("is {}", label(state)),
+    let (state, hint) = match (current.status.as_deref(), current.qmpstatus.as_deref()) {
+        (Some("stopped"), _) => ("is stopped".to_owned(), "start_vm first"),
+        // start_vm refuses a VM that is only paused.
+        (_, Some(state)) if state != "running" => {
+            (format!("is {}", label(state)), "resume_vm first")
+        }
         _ => return Ok(()),
     };
     Err(Failure::new(format!("{who} {state}, so nothing on it takes keys; nothing was typed"))
-        .hint("start_vm or resume_vm first; get_vm_status tells more"))
+        .hint(format!("{hint}; get_vm_status tells more")))
 }
 
 impl Scene {

@@ -7,7 +7,7 @@ use pve_client::{
     Operator,
     console::{ConsoleError, ConsoleProblem, OpenTerminal},
 };
-use tokio::time::{Duration, Instant, sleep, timeout_at};
+use tokio::time::{Duration, Instant, error::Elapsed, sleep, timeout_at};
 
 use super::look::Scene;
 use crate::{
@@ -67,6 +67,19 @@ impl Typed {
         format!("{} of {}", self.n_sent, self.n_all)
     }
 
+    /// Counts a key that went out; `false` says that no other may follow it.
+    fn took(&mut self, sent: Result<Result<(), ConsoleProblem>, Elapsed>) -> bool {
+        match sent {
+            Ok(Ok(())) => self.n_sent += 1,
+            Ok(Err(problem)) => {
+                let said = sentence(&problem.to_string());
+                self.lost(&format!("the connection broke ({said})"));
+            }
+            Err(_) => self.lost("time ran out"),
+        }
+        !self.is_lost
+    }
+
     /// The connection broke, or time ran out, before everything was sent.
     fn lost(&mut self, why: &str) {
         self.is_lost = true;
@@ -110,16 +123,8 @@ async fn on_display(
         if typed.n_sent > 0 {
             sleep(KEYBOARD).await;
         }
-        match timeout_at(end, screen.press(&stroke.chord())).await {
-            Ok(Ok(())) => typed.n_sent += 1,
-            Ok(Err(problem)) => {
-                typed.lost(&format!("the connection broke ({})", said(&problem)));
-                break;
-            }
-            Err(_) => {
-                typed.lost("time ran out");
-                break;
-            }
+        if !typed.took(timeout_at(end, screen.press(&stroke.chord())).await) {
+            break;
         }
     }
     if !typed.is_lost && screen.settle(call.part(SETTLING)).await.is_err() {
@@ -167,16 +172,8 @@ async fn on_terminal(
             typed.lost("the console ended");
             break;
         }
-        match timeout_at(end, terminal.send(&sequence)).await {
-            Ok(Ok(())) => typed.n_sent += 1,
-            Ok(Err(problem)) => {
-                typed.lost(&format!("the connection broke ({})", said(&problem)));
-                break;
-            }
-            Err(_) => {
-                typed.lost("time ran out");
-                break;
-            }
+        if !typed.took(timeout_at(end, terminal.send(&sequence)).await) {
+            break;
         }
     }
     heard.listen(terminal.into_watched(), call, listen_seconds, Until::TimeIsOver).await;
@@ -202,15 +199,11 @@ async fn hear(terminal: &mut OpenTerminal, heard: &mut Heard, pause: Duration) {
     }
 }
 
-fn said(problem: &ConsoleProblem) -> String {
-    sentence(&problem.to_string())
-}
-
 fn not_opened(scene: &Scene, error: &ConsoleError) -> Failure {
     let asked = format!("open {}", scene.place());
     let failure = match &error.problem {
         ConsoleProblem::NotOpened(error) => console::refused(&asked, error),
-        problem => Failure::new(format!("could not {asked}: {}", said(problem))),
+        problem => Failure::new(format!("could not {asked}: {}", sentence(&problem.to_string()))),
     };
     Failure::new(format!("{}; nothing was typed", failure.what()))
         .hint("a VM without a display (`vga: none`) may have a serial port: `serial: 0`; get_vm_status tells how the guest is")

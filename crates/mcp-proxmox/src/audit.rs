@@ -12,9 +12,15 @@ use std::{
 };
 
 use jiff::Timestamp;
+use pve_client::Reader;
 use serde_json::{Map, Value, json};
 
-use crate::failure::Failure;
+use crate::{
+    answer::clean::label,
+    call::Call,
+    failure::Failure,
+    lookup::guest::{Found, real_name},
+};
 
 /// Where writes are recorded.
 #[derive(Debug)]
@@ -30,6 +36,29 @@ pub struct Open<'a> {
     id: String,
     about: Map<String, Value>,
     is_closed: bool,
+}
+
+/// What is recorded of every write: who, through which client and tool, with which arguments, on what.
+pub fn about(
+    pve: &Reader,
+    call: &Call,
+    tool: &str,
+    arguments: &Value,
+    found: &Found,
+) -> Map<String, Value> {
+    let who = pve.token_id();
+    let (user, token) = who.rsplit_once('!').unwrap_or((who, ""));
+    let about = json!({
+        "user": user,
+        "token": token,
+        "client": call.client,
+        "tool": tool,
+        "arguments": arguments,
+        "target": found.guest.to_string(),
+        "node": label(found.guest.node.as_str()),
+        "name": real_name(&found.listed).map(label),
+    });
+    about.as_object().cloned().unwrap_or_default()
 }
 
 impl Audit {

@@ -29,12 +29,12 @@ mod watch;
 mod words;
 
 use pve_client::Operator;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::time::{Duration, Instant};
 
 use self::{action::Plan, decide::Verdict, look::Scene};
 use crate::{
-    answer::clean::label,
+    audit,
     call::Call,
     failure::Failure,
     person::{Consent, Question},
@@ -160,18 +160,7 @@ async fn send(
 
 /// What the audit log says of a write.
 fn about(pve: &Operator, call: &Call, order: &Order, scene: &Scene) -> Map<String, Value> {
-    let who = pve.reader().token_id();
-    let (user, token) = who.rsplit_once('!').unwrap_or((who, ""));
-    let about = json!({
-        "user": user,
-        "token": token,
-        "client": call.client,
-        "tool": order.tool,
-        "arguments": order.arguments,
-        "target": scene.found.guest.to_string(),
-        "node": label(scene.found.guest.node.as_str()),
-        "name": scene.name(),
-        "before": scene.state.word(),
-    });
-    about.as_object().cloned().unwrap_or_default()
+    let mut about = audit::about(pve.reader(), call, order.tool, &order.arguments, &scene.found);
+    about.insert("before".to_owned(), scene.state.word().into());
+    about
 }

@@ -15,6 +15,7 @@ use tokio::time::Duration;
 
 use crate::{
     answer::clean::label,
+    audit,
     call::Call,
     catalog::{Tool, Toolset},
     console::keys::Typing,
@@ -180,24 +181,13 @@ fn about(
     scene: &Scene,
     typing: &Typing,
 ) -> Map<String, Value> {
-    let who = pve.reader().token_id();
-    let (user, token) = who.rsplit_once('!').unwrap_or((who, ""));
-    let about = json!({
-        "user": user,
-        "token": token,
-        "client": call.client,
-        "tool": SendVmKeys::NAME,
-        "arguments": {
-            "vm": label(&input.vm),
-            "console": scene.to,
-            "text": format!("{} characters, which are not recorded", typing.n_characters),
-            "keys": typing.names,
-        },
-        "target": scene.found.guest.to_string(),
-        "node": label(scene.found.guest.node.as_str()),
-        "name": real_name(&scene.found.listed).map(label),
+    let arguments = json!({
+        "vm": label(&input.vm),
+        "console": scene.to,
+        "text": format!("{} characters, which are not recorded", typing.n_characters),
+        "keys": typing.names,
     });
-    about.as_object().cloned().unwrap_or_default()
+    audit::about(pve.reader(), call, SendVmKeys::NAME, &arguments, &scene.found)
 }
 
 impl Output {

@@ -55,6 +55,17 @@ impl Failure {
         self.is_missing
     }
 
+    /// The same for whoever reads it from `check`: hints end with a word on that command, where they have one,
+    /// and it would send them where they are.
+    #[must_use]
+    pub fn within_check(mut self) -> Self {
+        let before = self.hint.as_deref().and_then(|hint| hint.split_once("`mcp-proxmox check`"));
+        if let Some((before, _)) = before {
+            self.hint = Some(before.trim_end_matches([' ', ';', ':']).to_owned());
+        }
+        self
+    }
+
     /// What happened, without the advice.
     pub fn what(&self) -> &str {
         &self.what

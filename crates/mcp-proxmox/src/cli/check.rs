@@ -39,10 +39,8 @@ pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
             let complaint = if is_mute {
                 MUTE.to_owned()
             } else {
-                Failure::from_pve("ask PVE for its version", &error).to_string()
+                Failure::from_pve("ask PVE for its version", &error).within_check().to_string()
             };
-            // Whoever reads this has just done so.
-            let complaint = complaint.replace(" `mcp-proxmox check` shows it step by step", "");
             print(&format!("\n{complaint}"))?;
             return Ok(ExitCode::FAILURE);
         }

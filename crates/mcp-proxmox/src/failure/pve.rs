@@ -352,6 +352,20 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_sent_from_check_to_check_and_advice_stays_advice() {
+        let mut n_shortened = 0;
+        for error in every_kind() {
+            let failure = Failure::from_pve("ask", &error);
+            let (told, within) = (failure.to_string(), failure.within_check().to_string());
+            assert!(!within.contains("mcp-proxmox check"), "{within}");
+            assert!(told.starts_with(&within), "{told}");
+            assert_eq!(told.contains("hint: "), within.contains("hint: "), "{within}");
+            n_shortened += usize::from(told != within);
+        }
+        assert!(n_shortened > 0, "no error of these points to it");
+    }
+
+    #[test]
     fn a_reason_is_short_and_names_no_node_where_it_is_only_silence() {
         let lost = Error::Lost {
             host: "pve.lan:8006".to_owned(),

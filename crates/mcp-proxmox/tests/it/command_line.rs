@@ -163,6 +163,7 @@ async fn check_says_where_it_fails() {
         stdout.contains("address     FAILED") && stdout.contains("TLS         not reached"),
         "{stdout}"
     );
+    assert!(stdout.contains("hint: ") && !stdout.contains("mcp-proxmox check"), "{stdout}");
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub struct Output {
 impl Tool for GetNodeStatus {
     const NAME: &'static str = "get_node_status";
     const TITLE: &'static str = "Node status";
-    const DESCRIPTION: &'static str = "One node (host) in depth: CPU, load, memory, swap, root disk, pressure, uptime, kernel, PVE version, \
+    const DESCRIPTION: &'static str = "One node (host) in depth: CPU (10 s mean), load, memory, swap, root disk, pressure, uptime, kernel, PVE version, \
         services not running, pending updates, certificates near expiry, subscription. For all nodes use list_nodes.";
     const TOOLSET: Toolset = Toolset::Nodes;
 

@@ -54,7 +54,7 @@ pub struct Output {
     ha: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     uptime: Option<Duration>,
-    /// Of its own cores.
+    /// Of its own cores, as pvestatd last measured it, some 10 s ago.
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu_percent: Option<Percent>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ struct DiskIo {
 impl Tool for GetVmStatus {
     const NAME: &'static str = "get_vm_status";
     const TITLE: &'static str = "VM or container status";
-    const DESCRIPTION: &'static str = "One VM or container right now: state (running, paused, hibernated, locked, HA), CPU, memory, disk, \
+    const DESCRIPTION: &'static str = "One VM or container right now: state (running, paused, hibernated, locked, HA), CPU (10 s mean), memory, disk, \
         network and disk traffic, uptime, running tasks. To find one use list_vms.";
     const TOOLSET: Toolset = Toolset::Guests;
 
@@ -174,7 +174,8 @@ fn live(found: Found, current: Current) -> Output {
     });
     output.uptime = current.uptime.filter(|uptime| *uptime > 0).map(Duration);
     output.cores = current.cpus.map(Number);
-    output.cpu_percent = current.cpu.filter(|_| is_up).and_then(Percent::from_fraction);
+    output.cpu_percent =
+        measured_cpu(&found.listed, &current).filter(|_| is_up).and_then(Percent::from_fraction);
     output.memory = memory(current.mem.filter(|_| is_up), current.maxmem);
     output.memory_on_host =
         current.memhost.filter(|host| is_up && Some(*host) != current.mem).map(Bytes);
@@ -196,6 +197,16 @@ fn live(found: Found, current: Current) -> Output {
     }
     output.agent_enabled = current.agent.filter(|_| is_vm);
     output
+}
+
+/// pvestatd's figure. What its node says now is measured between two reads of one of its workers: zero at
+/// the first, and over any span after that.
+fn measured_cpu(listed: &Listed, current: &Current) -> Option<f64> {
+    match listed.status.as_deref() {
+        Some("running") => listed.cpu,
+        // It was started a moment ago.
+        _ => current.cpu.filter(|cpu| *cpu > 0.0),
+    }
 }
 
 fn both(first: Option<u64>, second: Option<u64>) -> Option<(Bytes, Bytes)> {

@@ -125,7 +125,7 @@ pub struct Output {
 impl Tool for ListVms {
     const NAME: &'static str = "list_vms";
     const TITLE: &'static str = "List VMs and containers";
-    const DESCRIPTION: &'static str = "List virtual machines (VM, qemu) and containers (LXC) with state, node, CPU, memory and disk use; \
+    const DESCRIPTION: &'static str = "List virtual machines (VM, qemu) and containers (LXC) with state, node, CPU (10 s mean), memory and disk use; \
         filter, sort, count. Figures are up to 10 s old. For one guest use get_vm_status.";
     const TOOLSET: Toolset = Toolset::Guests;
 

@@ -51,6 +51,29 @@ async fn traffic_is_what_pve_counted_since_the_guest_started() {
 }
 
 #[tokio::test]
+async fn cpu_is_pvestatd_s_figure_not_the_zero_of_a_worker_s_first_read() {
+    let sim = demo().await;
+    let body = json!({ "data": { "status": "running", "qmpstatus": "running", "vmid": 121, "cpu": 0, "cpus": 8 } });
+    sim.answer(
+        Rule::get("/nodes/pve3/qemu/121/status/current").status(200, "OK").body(body.to_string()),
+    );
+    let answer = answer(&sim, "get_vm_status", json!({ "vm": "121" })).await;
+    assert_eq!(answer["cpu_percent"], 91.0);
+}
+
+#[tokio::test]
+async fn of_a_guest_that_was_just_started_a_worker_s_zero_is_no_figure() {
+    let sim = demo().await;
+    let body = json!({ "data": { "status": "running", "qmpstatus": "running", "vmid": 126, "cpu": 0, "cpus": 2 } });
+    sim.answer(
+        Rule::get("/nodes/pve3/qemu/126/status/current").status(200, "OK").body(body.to_string()),
+    );
+    let answer = answer(&sim, "get_vm_status", json!({ "vm": "126" })).await;
+    assert_eq!(answer["status"], "running", "{answer}");
+    assert!(answer.get("cpu_percent").is_none(), "{answer}");
+}
+
+#[tokio::test]
 async fn what_runs_on_it_is_told() {
     let sim = demo().await;
     let answer = answer(&sim, "get_vm_status", json!({ "vm": "123" })).await;

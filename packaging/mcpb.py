@@ -67,6 +67,7 @@ def manifest(system, platform, tools, meaning):
         "tools": [{"name": tool["name"], "description": project.first_sentence(tool["description"])} for tool in tools],
         # The access tier and PVE_TOOLS decide which of them are offered.
         "tools_generated": True,
+        "prompts_generated": True,
         "keywords": project.KEYWORDS,
         "license": project.LICENCE,
         "compatibility": {"platforms": [platform]},

@@ -18,4 +18,5 @@ trap 'rm -rf "$work"' EXIT
     python packaging/archives.py --checksums "$work"
 } >/dev/null
 python .ci/checks/docs.py "$PROGRAM" "$CARGO_TARGET_DIR/debug/pve-sim" "$work" "$PVE_MATERIAL/pve-api-schema.json" | tee "$work/said"
+python .ci/checks/pictures.py "$PROGRAM"
 while read -r line; do left_out "documentation: ${line#left out: }" >/dev/null; done < <(grep '^left out: ' "$work/said" || true)

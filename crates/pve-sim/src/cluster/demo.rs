@@ -77,7 +77,7 @@ impl Cluster {
         consoles::give(&mut demo);
         demo.tasks = tasks(now);
         for node in &mut demo.nodes {
-            node.journal = demo_logs::journal(&node.name, now);
+            node.journal = demo_logs::journal(&node.name, now, &demo.tasks);
         }
         demo.log = demo_logs::cluster_log(&demo.tasks);
         demo.token(DEMO_TOKEN_ID, DEMO_TOKEN_SECRET)

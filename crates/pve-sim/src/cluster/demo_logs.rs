@@ -5,18 +5,12 @@ use crate::cluster::{ClusterLogEntry, Journal, JournalEntry, Task};
 const MINUTE: u64 = 60;
 
 /// The journal of one of the nodes, up to now: a day without events, a restart two hours ago on the
-/// first, and the storage that went away on the second.
-pub(super) fn journal(node: &str, now: u64) -> Journal {
+/// first, the storage that went away on the second, and what was said of these tasks.
+pub(super) fn journal(node: &str, now: u64, tasks: &[Task]) -> Journal {
     let mut entries = Vec::new();
     let mut add = |ago: u64, who: &str, priority: u8, text: &str| {
         entries.push(JournalEntry::new((now - ago) * 1_000_000 + 250_000, who, priority, text));
     };
-    add(
-        300 * MINUTE,
-        "pvedaemon",
-        6,
-        "<admin@pve> starting task UPID:pve2:00001A2B:00F0E1D2:6B0D0000:qmstart:125:admin@pve:",
-    );
     match node {
         "pve1" => {
             add(121 * MINUTE, "systemd", 6, "Shutting down.");
@@ -78,19 +72,31 @@ pub(super) fn journal(node: &str, now: u64) -> Journal {
                     "111-0: got unexpected replication job error - command 'zfs send -Rpv -- rpool/data/vm-111-disk-0' failed: exit code 1",
                 );
             }
-            add(
-                10 * MINUTE,
-                "pvescheduler",
-                6,
-                "<root@pam> starting task UPID:pve3:00002B3C:00F0E1D2:6B0D0000:vzdump:123:root@pam:",
-            );
         }
     }
     add(5 * MINUTE, "pveproxy", 6, "worker 48211 finished");
     add(4 * MINUTE, "pveproxy", 6, "worker 50012 started");
     add(MINUTE, "systemd", 6, "Finished man-db.service - Daily man-db regeneration.");
+    for task in tasks.iter().filter(|task| task.starttime + 301 * MINUTE > now) {
+        let mut add = |time: u64, who: &str, priority: u8, text: String| {
+            entries.push(JournalEntry::new(time * 1_000_000 + 250_000, who, priority, &text));
+        };
+        if task.node != node {
+            add(task.starttime, "pmxcfs", 6, "[status] notice: received log".to_owned());
+            continue;
+        }
+        let who = if task.kind == "vzdump" { "pvescheduler" } else { "pvedaemon" };
+        add(task.starttime, who, 6, format!("<{}> starting task {}", task.user, task.upid()));
+        if let Some(end) = task.endtime {
+            let priority = if task.is_fine() { 6 } else { 3 };
+            let text = format!("<{}> end task {}: {}", task.user, task.upid(), task.status);
+            add(end, who, priority, text);
+        }
+    }
+    entries.sort_by_key(|entry| entry.time);
     if node == "pve1" {
-        for entry in entries.iter_mut().skip(2) {
+        for entry in entries.iter_mut().filter(|it| it.time > (now - 121 * MINUTE + 1) * 1_000_000)
+        {
             entry.boot = 1;
         }
     }

@@ -1,8 +1,8 @@
-//! Times as callers write them: ISO 8601, `2h` for two hours ago, or Unix seconds.
+//! Times as callers write them: ISO 8601, `2h` for two hours ago, `yesterday`, or Unix seconds.
 //!
 //! **A time without a zone is in the user's zone**, which is also the one in which answers show times.
 
-use jiff::{Timestamp, civil};
+use jiff::{Timestamp, ToSpan as _, civil};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -53,7 +53,7 @@ fn required(call: &Call, argument: &str, text: &str) -> Result<i64, Failure> {
     let seconds = parse(call, text.trim()).filter(|seconds| (0..=LATEST).contains(seconds));
     seconds.ok_or_else(|| {
         Failure::new(format!("`{argument}`: `{}` is not a time", label(text))).hint(
-            "write 2h or 3d for so long ago, 2026-11-30T06:00 (your time zone), 2026-11-30T06:00:00Z, 2026-11-30, or Unix seconds",
+            "write 2h or 3d for so long ago, today, yesterday, 2026-11-30T06:00 (your time zone), 2026-11-30T06:00:00Z, 2026-11-30, or Unix seconds",
         )
     })
 }
@@ -62,6 +62,20 @@ fn parse(call: &Call, text: &str) -> Option<i64> {
     let now = call.now.as_second();
     if text.eq_ignore_ascii_case("now") {
         return Some(now);
+    }
+    let days_ago = match text.to_ascii_lowercase().as_str() {
+        "today" => Some(0),
+        "yesterday" => Some(1),
+        _ => None,
+    };
+    if let Some(days) = days_ago {
+        let begin =
+            call.now.to_zoned_datetime(call.zone.clone()).date().checked_sub(days.days()).ok()?;
+        return begin
+            .to_datetime(civil::Time::midnight())
+            .to_zoned_datetime(call.zone.clone())
+            .ok()
+            .map(|time| time.timestamp().as_second());
     }
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
         // Fewer digits are no time of Proxmox VE's: a forgotten unit is more likely.
@@ -141,6 +155,8 @@ mod tests {
             ("2026-11-30T07:26:16", 1_796_019_976),
             ("2026-11-30 07:26", 1_796_019_960),
             ("2026-11-30", 1_795_993_200),
+            ("today", 1_795_993_200),
+            ("Yesterday", 1_795_906_800),
         ] {
             assert_eq!(seconds(text).unwrap_or_default(), wanted, "{text}");
         }

@@ -1,6 +1,6 @@
 //! Replication of guests' disks from node to node.
 
-use crate::{Get, NodeName, VmId, ids::segment, perl};
+use crate::{Get, GuestRef, NodeName, VmId, ids::segment, perl};
 
 perl::answer! {
     /// A job that copies a guest's disks to another node.
@@ -37,6 +37,8 @@ perl::answer! {
         pub last_try: Option<i64>,
         /// When it tries again, in seconds since 1970.
         pub next_sync: Option<i64>,
+        /// When it runs, as a calendar event: `*/15`.
+        pub schedule: Option<String>,
         /// The process that copies at this moment.
         pub pid: Option<u64>,
     }
@@ -50,6 +52,12 @@ pub fn jobs() -> Get<Vec<Job>> {
 /// How the jobs are of the guests on a node. Without `VM.Audit` on its guest a job is missing.
 pub fn on_node(node: &NodeName) -> Get<Vec<State>> {
     Get::many(format!("/nodes/{}/replication", segment(node.as_str())))
+}
+
+/// How the jobs of a guest are, as its node knows it. Without `VM.Audit` on the guest there are none.
+pub fn of_guest(guest: &GuestRef) -> Get<Vec<State>> {
+    let node = segment(guest.node.as_str());
+    Get::many(format!("/nodes/{node}/replication?guest={}", guest.vmid))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ mod memory;
 mod nodes;
 mod overcommit;
 mod quorum;
-mod replication;
+pub(super) mod replication;
 mod report;
 mod root_disks;
 mod services;

@@ -92,6 +92,8 @@ impl Tool for GetMetrics {
         let past = Past::read(&pve, call, &input).await?;
         let mut output = Output::of(&past, call);
         if input.vm.is_some() && output.series.is_empty() && output.points > 0 {
+            // One of two ways to say the same.
+            output.gaps = None;
             output.notes.push(
                 "no figures: it did not run in this time (a template never does); get_vm_status tells its state"
                     .to_owned(),

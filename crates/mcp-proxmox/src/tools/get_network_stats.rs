@@ -131,6 +131,11 @@ impl Tool for GetNetworkStats {
         };
         if let Some(report) = report {
             output.add_report(report, call);
+        } else if wanted.is_none() {
+            output.notes.push(
+                "interfaces of the hosts and their errors are read for one `node` at a time: name one"
+                    .to_owned(),
+            );
         }
         match inside.flatten() {
             Some(Ok(table)) => output.inside = Some(table),

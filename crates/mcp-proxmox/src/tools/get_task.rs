@@ -32,6 +32,8 @@ use crate::{
 
 /// How many lines are shown, where nobody says how many.
 const SHOWN: usize = 20;
+/// How many are enough where other parts of the answer say why.
+const TOLD: usize = 5;
 /// How many are shown at most.
 const MOST: usize = 200;
 /// How many lines are shown around a match, at most.
@@ -138,8 +140,12 @@ impl Tool for GetTask {
             end_of(&part, &upid, is_running),
         );
         output.took = took(call, &status, is_running, end);
+        let is_asked = input.lines.is_some() || excerpt.from.is_some() || pattern.is_some();
         match read {
-            Ok(read) => {
+            Ok(mut read) => {
+                if !is_asked && !is_running && !read.telling.is_empty() {
+                    read.shown.keep_last(TOLD);
+                }
                 let is_found = !read.shown.is_empty();
                 output.add_log(read);
                 let pattern = input.pattern.as_deref().filter(|_| !is_found);

@@ -15,6 +15,7 @@ use futures_util::join;
 use pve_client::{
     Error, Kind, Reader, RefusalKind,
     guest::{self, Current},
+    replication,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,10 +31,14 @@ use crate::{
     failure::Failure,
     lookup::guest::{Found, find, given_name, real_name},
     tier::Reads,
+    tools::get_cluster_health,
 };
 
 /// How long a part beside the configuration may take, in seconds.
 const PART_SECONDS: u64 = 12;
+
+/// How many replication jobs are shown; there is one for each target node.
+const JOBS: usize = 16;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -65,6 +70,9 @@ pub struct Output {
     nics: Table,
     #[serde(skip_serializing_if = "Option::is_none")]
     snapshots: Option<Table>,
+    /// Copies of its disks on other nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    replication: Vec<String>,
     /// What the next start changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pending: Vec<String>,
@@ -121,6 +129,14 @@ impl Tool for GetVmDetails {
         }
         if let Some(rows) = output.part("pending changes", parts.pending) {
             output.pending = snapshots::changes(&rows);
+            if !output.pending.is_empty() && output.status != "stopped" {
+                output.notes.push("pending changes take effect when it is stopped and started, or by reboot_vm; not when it reboots from inside".to_owned());
+            }
+        }
+        if let Some(states) = output.part("replication", parts.replication) {
+            let now = call.now.as_second();
+            output.replication =
+                states.iter().take(JOBS).map(|state| replicated(state, now)).collect();
         }
         let inside = look_inside(&pve, call, &found, &config, &output.status).await;
         output.add_inside(inside);
@@ -134,19 +150,33 @@ struct Parts {
     current: Result<Current, Error>,
     snapshots: Result<Vec<guest::Snapshot>, Error>,
     pending: Result<Vec<guest::Pending>, Error>,
+    replication: Result<Vec<replication::State>, Error>,
 }
 
 impl Parts {
     async fn read(pve: &Reader, call: &Call, found: &Found) -> Self {
         let part = pve.until(call.part(PART_SECONDS));
-        let (config, current, snapshots, pending) = join!(
+        let (config, current, snapshots, pending, replication) = join!(
             pve.get(guest::config(&found.guest)),
             part.get(guest::current(&found.guest)),
             part.get(guest::snapshots(&found.guest)),
             part.get(guest::pending(&found.guest)),
+            part.get(replication::of_guest(&found.guest)),
         );
-        Self { config, current, snapshots, pending }
+        Self { config, current, snapshots, pending, replication }
     }
+}
+
+/// `to pve1, */15: last worked 2d ago, failed 187 times since: …`.
+fn replicated(state: &replication::State, now: i64) -> String {
+    let target = state.target.as_ref().map_or("?", |target| target.as_str());
+    let schedule = state.schedule.as_deref().map(|it| format!(", {}", label(it)));
+    let outcome = if state.disable == Some(true) {
+        "switched off".to_owned()
+    } else {
+        get_cluster_health::replication::outcome(state, now)
+    };
+    format!("to {target}{}: {outcome}", schedule.unwrap_or_default())
 }
 
 /// Asks inside, where somebody is there to answer.

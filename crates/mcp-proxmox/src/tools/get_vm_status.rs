@@ -172,6 +172,8 @@ fn live(found: Found, current: Current) -> Output {
             .as_deref()
             .map_or_else(|| "managed".to_owned(), |state| format!("managed, {}", label(state)))
     });
+    let wanted = current.ha.as_ref().filter(|ha| ha.managed == Some(true));
+    output.notes.extend(wanted.and_then(|ha| ha_remark(ha.state.as_deref()?, is_up, &found)));
     output.uptime = current.uptime.filter(|uptime| *uptime > 0).map(Duration);
     output.cores = current.cpus.map(Number);
     output.cpu_percent =
@@ -259,11 +261,25 @@ fn remark(status: &str) -> Option<String> {
             "its QEMU process exists but the guest does not run; PVE does so to back up a stopped VM"
         }
         "io-error" => {
-            "QEMU stopped it on an I/O error: a full or broken storage is the usual reason"
+            "QEMU stopped it on an I/O error: a full or broken storage is the usual reason; get_vm_details tells which it is on, get_storage_status how that is"
         }
         _ => return None,
     };
     Some(remark.to_owned())
+}
+
+/// What the HA manager's state means where it does not fit the guest's.
+fn ha_remark(state: &str, is_up: bool, found: &Found) -> Option<String> {
+    let node = label(found.guest.node.as_str());
+    match (state, is_up) {
+        ("started", false) => Some(format!(
+            "the HA manager wants it running: it starts it within a minute, or could not, which get_system_log node={node} unit=pve-ha-lrm tells"
+        )),
+        ("error", _) => Some(format!(
+            "the HA manager gave up on it and touches it no more until an administrator, after mending the cause, sets it to disabled and back; get_system_log node={node} unit=pve-ha-lrm may tell the cause"
+        )),
+        _ => None,
+    }
 }
 
 /// What the cluster's list still knows of a guest whose node is gone: where it is configured.

@@ -125,7 +125,7 @@ pub struct Output {
 impl Tool for ListVms {
     const NAME: &'static str = "list_vms";
     const TITLE: &'static str = "List VMs and containers";
-    const DESCRIPTION: &'static str = "List virtual machines (VM, qemu) and containers (LXC) with state, node, CPU (10 s mean), memory and disk use; \
+    const DESCRIPTION: &'static str = "List virtual machines (VM, qemu) and containers (LXC) with state, node, CPU (% of its cores, 10 s mean), memory and disk use; \
         filter, sort, count. Figures are up to 10 s old. For one guest use get_vm_status.";
     const TOOLSET: Toolset = Toolset::Guests;
 
@@ -164,7 +164,7 @@ impl Tool for ListVms {
                 .any(|guest| guest.listed.kind == Some(Kind::Qemu) && guest.status == "running")
         {
             notes.push(
-                "a paused VM is listed as running; `exact: true` tells them apart".to_owned(),
+                "a VM that is paused or stopped by a disk error is listed as running; `exact: true` tells them apart".to_owned(),
             );
         }
         let summary =

@@ -91,6 +91,9 @@ pub struct Output {
     /// Lines that were found, each repetition counted.
     found: u64,
     shown: usize,
+    /// What is older was not looked at in every source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    complete_since: Option<String>,
     lines: Table,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_available: Vec<String>,
@@ -242,6 +245,7 @@ impl Output {
         }
         // Before the latest of these something is missing.
         let latest = all.partial.iter().filter_map(|(_, back_to)| *back_to).max();
+        let complete_since = latest.map(time);
         if !all.partial.is_empty() {
             let sources = all.partial.iter().map(|(source, back_to)| match back_to {
                 Some(back_to) => format!("{source} {}", time(*back_to)),
@@ -265,7 +269,8 @@ impl Output {
         if all.is_text {
             notes.push("severity marked `~` is approximate, guessed from the words: this PVE gives its journal as text without levels".to_owned());
         }
-        Self { found: all.total, shown: lines.len(), lines, not_available: all.missing, notes }
+        let (found, shown) = (all.total, lines.len());
+        Self { found, shown, complete_since, lines, not_available: all.missing, notes }
     }
 }
 

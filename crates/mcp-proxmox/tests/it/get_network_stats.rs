@@ -20,12 +20,12 @@ async fn the_interfaces_of_a_node_have_their_errors() {
     let sim = demo().await;
     let answer = answer(&sim, "get_network_stats", json!({ "node": "pve3" })).await;
     let card = row(&answer["interfaces"], "iface", &json!("enp1s0f0"));
-    assert_eq!((&card["type"], &card["state"]), (&json!("card"), &json!("up")));
+    assert_eq!((&card["type"], &card["state"]), (&json!("card in bond0"), &json!("up")));
     assert_eq!((&card["rx_errors"], &card["rx_dropped"]), (&json!(18_204), &json!(6068)));
     assert_eq!((&card["rx"], &card["rx_overruns"]), (&json!("2.1 TiB"), &json!(0)));
     assert_eq!((&card["tx_carrier"], &card["collisions"]), (&json!(0), &json!(0)));
     let kinds = |name| row(&answer["interfaces"], "iface", &json!(name))["type"].clone();
-    assert_eq!(kinds("bond0"), "bond 802.3ad");
+    assert_eq!(kinds("bond0"), "bond 802.3ad, sum of its ports");
     assert_eq!(kinds("bond0.50"), "vlan 50 on bond0");
     assert_eq!(kinds("vmbr0"), "bridge, VLAN aware");
     assert_eq!(kinds("lo"), "loopback");
@@ -45,6 +45,7 @@ async fn without_a_node_the_top_talkers_of_all_cost_one_request_a_node() {
     assert!(answer["guest_total"].as_str().unwrap().starts_with("in "));
     assert!(notes(&answer).contains("raise `limit`"), "{answer}");
     assert!(answer.get("interfaces").is_none());
+    assert!(notes(&answer).contains("name one"), "{answer}");
     assert_eq!((asked(&sim, "/report"), asked(&sim, "/netstat")), (0, 3));
 }
 

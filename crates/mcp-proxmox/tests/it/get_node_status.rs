@@ -20,6 +20,17 @@ async fn reads_a_node_in_depth() {
 }
 
 #[tokio::test]
+async fn cpu_is_pvestatd_s_figure_not_that_of_a_worker_between_two_reads() {
+    let sim = demo().await;
+    sim.answer(Rule::get("/nodes").data(&json!([
+        { "node": "pve2", "status": "online", "cpu": 0.13, "maxcpu": 16, "uptime": 90_061 },
+    ])));
+    sim.answer(Rule::get("/nodes/pve2/status").data(&json!({ "cpu": 0, "uptime": 90_061 })));
+    let answer = answer(&sim, "get_node_status", json!({ "node": "pve2" })).await;
+    assert_eq!((&answer["cpu_percent"], &answer["uptime"]), (&json!(13.0), &json!("1d 1h")));
+}
+
+#[tokio::test]
 async fn parts_that_fail_are_named_and_cost_nothing_else() {
     let sim = demo().await;
     sim.answer(Rule::get("/nodes/pve2/services").status(596, "Connection timed out").body(""));

@@ -81,6 +81,10 @@ async fn a_backup_is_told_guest_by_guest() {
     let failed = row(&task["backups"], "vmid", &json!(125));
     assert_eq!(failed["result"], "error: storage 'nas' is not online");
     assert!(texts(&task["telling_lines"])[0].starts_with("ERROR: Backup of VM 125 failed"));
+    // That says why: the last of the progress is enough, unless more is asked for.
+    assert_eq!(texts(&task["log"]).len(), 5, "{task}");
+    let asked = answer(&sim, "get_task", json!({ "upid": upid, "lines": 12 })).await;
+    assert_eq!(texts(&asked["log"]).len(), 12, "{asked}");
 }
 
 #[tokio::test]

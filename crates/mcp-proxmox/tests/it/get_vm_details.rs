@@ -62,6 +62,28 @@ async fn what_waits_for_the_next_start_is_apart_from_what_is_in_force() {
 }
 
 #[tokio::test]
+async fn replication_is_told_with_how_it_went_last() {
+    let sim = demo().await;
+    let answer = details(&sim, "111").await;
+    let told = answer["replication"].as_array().unwrap();
+    assert_eq!(told.len(), 1, "{answer}");
+    let told = told[0].as_str().unwrap();
+    assert!(
+        told.starts_with("to pve1, */15: last worked 2d ago, failed 187 times since: command"),
+        "{told}"
+    );
+    assert!(details(&sim, "100").await.get("replication").is_none());
+}
+
+#[tokio::test]
+async fn how_pending_changes_take_effect_is_said_where_there_are_any() {
+    let sim = demo().await;
+    let words = "not when it reboots from inside";
+    assert!(details(&sim, "111").await["notes"].to_string().contains(words));
+    assert!(!details(&sim, "100").await["notes"].to_string().contains(words));
+}
+
+#[tokio::test]
 async fn the_agent_tells_what_is_inside() {
     let answer = details(&demo().await, "postgres").await;
     assert_eq!(answer["os"], "Debian GNU/Linux 13 (trixie), kernel 6.12.57+deb13-amd64");

@@ -1,6 +1,6 @@
 //! Tests of `get_vm_status`.
 
-use pve_sim::Rule;
+use pve_sim::{Rule, State};
 use serde_json::json;
 
 use crate::support::{answer, demo, failure, notes};
@@ -34,6 +34,25 @@ async fn tells_each_state_by_its_name() {
     assert_eq!(locked["lock"], "backup");
     let managed = answer(&sim, "get_vm_status", json!({ "vm": "110" })).await;
     assert_eq!(managed["ha"], "managed, started");
+}
+
+#[tokio::test]
+async fn a_state_of_the_ha_manager_that_does_not_fit_is_explained() {
+    let sim = demo().await;
+    sim.change(|cluster| {
+        let shop = cluster.guest_mut(112).unwrap();
+        (shop.state, shop.uptime) = (State::Stopped, 0);
+        cluster.guest_mut(201).unwrap().ha = Some("error".to_owned());
+    });
+    for (vm, wanted) in
+        [("112", "the HA manager wants it running"), ("201", "the HA manager gave up on it")]
+    {
+        let answer = answer(&sim, "get_vm_status", json!({ "vm": vm })).await;
+        assert!(notes(&answer).contains(wanted), "{answer}");
+        assert!(notes(&answer).contains("unit=pve-ha-lrm"), "{answer}");
+    }
+    let fine = answer(&sim, "get_vm_status", json!({ "vm": "110" })).await;
+    assert!(!notes(&fine).contains("HA manager"), "{fine}");
 }
 
 #[tokio::test]

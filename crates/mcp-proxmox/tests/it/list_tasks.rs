@@ -49,6 +49,7 @@ async fn every_filter_filters() {
         (json!({ "type": "backup", "outcome": "running" }), vec!["123"]),
         (json!({ "type": "backup", "nodes": ["pve2"] }), vec![""]),
         (json!({ "type": "start" }), vec!["125", "204"]),
+        (json!({ "nodes": ["pve1", "pve3"], "type": "start" }), vec!["204"]),
         (json!({ "outcome": "warning" }), vec!["204"]),
         (json!({ "outcome": "error", "type": "qmstart" }), vec!["125"]),
         (json!({ "vm": "204" }), vec!["204"]),

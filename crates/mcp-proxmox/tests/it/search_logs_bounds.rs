@@ -193,6 +193,7 @@ async fn what_repeats_is_counted_as_far_as_it_was_looked_at_and_that_is_said() {
     let told = notes(&found);
     assert!(told.contains("only back to: journal of pve1 2026-11-29T22:06:"), "{told}");
     assert!(told.contains("`found`, `count` and `first` reach no further; `until`"), "{told}");
+    assert!(found["complete_since"].as_str().unwrap().starts_with("2026-11-29T22:06:"), "{found}");
     // The way that is shown leads to what is left.
     let until = told.split("; `until` ").nth(1).unwrap().split(' ').next().unwrap();
     arguments["until"] = json!(until);

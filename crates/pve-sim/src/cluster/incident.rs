@@ -10,7 +10,7 @@ const GIB: u64 = 1 << 30;
 
 impl Cluster {
     /// The demo cluster, in which since then a fourth node died, HA gave up on a guest, another VM stands
-    /// still on a disk error, a root disk is full, Ceph complains, a storage is gone everywhere, disks are
+    /// still since its storage is full, a root disk is full, Ceph complains, a storage is gone everywhere, disks are
     /// promised more than there is, a backup job is switched off and another writes nowhere.
     pub fn incident() -> Self {
         let mut incident = Self::demo();
@@ -22,6 +22,8 @@ impl Cluster {
         incident.guests.push(lost);
         let mut stuck = Guest::vm(141, "pve1", "archive").running(90_000);
         stuck.state = State::IoError;
+        "fast".clone_into(&mut stuck.details.storage);
+        stuck.details.set("meta", "creation-qemu=10.0.13,ctime=1790000000");
         incident.guests.push(stuck);
         if let Some(proxy) = incident.guest_mut(201) {
             proxy.ha = Some("error".to_owned());
@@ -59,7 +61,7 @@ impl Cluster {
         vault.dead_on = incident.nodes.iter().map(|node| node.name.clone()).collect();
         incident.storages.push(vault);
         let mut thin = Storage::new("fast", "lvmthin", &["images"]);
-        (thin.total, thin.used) = (900 * GIB, 700 * GIB);
+        (thin.total, thin.used) = (900 * GIB, 900 * GIB);
         thin.nodes = vec!["pve1".to_owned()];
         thin.volumes = (0..4)
             .map(|nth| {
@@ -71,6 +73,10 @@ impl Cluster {
             })
             .collect();
         incident.storages.push(thin);
+        if let Some(local) = incident.storages.iter_mut().find(|storage| storage.name == "local") {
+            // It is a folder on the root disk.
+            local.per_node.insert("pve1".to_owned(), (212 * GIB, 220 * GIB));
+        }
         incident.backup_jobs.push(BackupJob {
             disabled: true,
             vmids: Some(vec![126]),

@@ -125,7 +125,9 @@ fn stuck(facts: &Facts, guests: &[Listed], report: &mut Report) {
             let what = format!("{} {meaning}: {}", are(vms.len(), "VM"), listed(&vms));
             let vmid = first.split(' ').next().unwrap_or_default();
             let evidence = format!("QEMU says {state}, PVE's list says running");
-            report.found(severity, what, evidence, format!("get_vm_status vm={vmid}"));
+            // Its details name the storage, which its state does not.
+            let tool = if state == "io-error" { "get_vm_details" } else { "get_vm_status" };
+            report.found(severity, what, evidence, format!("{tool} vm={vmid}"));
         }
     }
 }

@@ -71,6 +71,11 @@ fn words(state: &State) -> String {
 }
 
 fn evidence(state: &State, now: i64) -> String {
+    format!("{}: {}", words(state), outcome(state, now))
+}
+
+/// When it last worked, and why it failed since.
+pub(in crate::tools) fn outcome(state: &State, now: i64) -> String {
     let last =
         state.last_sync.filter(|last| *last > 0).and_then(|last| u64::try_from(now - last).ok());
     let last = last.map_or_else(
@@ -83,7 +88,7 @@ fn evidence(state: &State, now: i64) -> String {
     };
     let error =
         state.error.as_deref().map(|error| format!(": {}", sentence(error))).unwrap_or_default();
-    format!("{}: {last}{failed}{error}", words(state))
+    format!("{last}{failed}{error}")
 }
 
 /// The scheduler of the guest's node writes why a job failed.

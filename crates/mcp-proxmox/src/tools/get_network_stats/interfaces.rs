@@ -98,9 +98,10 @@ fn kind(link: &Link) -> String {
     let below = link.of.as_deref().map(|of| format!(" on {}", label(of))).unwrap_or_default();
     match link.kind.as_deref() {
         Some("bridge") if link.vlan_filtering == Some(true) => "bridge, VLAN aware".to_owned(),
+        // What went wrong at a port of a bond is counted at the bond again.
         Some("bond") => match link.bond_mode.as_deref() {
-            Some(mode) => format!("bond {}", label(mode)),
-            None => "bond".to_owned(),
+            Some(mode) => format!("bond {}, sum of its ports", label(mode)),
+            None => "bond, sum of its ports".to_owned(),
         },
         Some("vlan") => match link.vlan {
             Some(tag) => format!("vlan {tag}{below}"),
@@ -109,7 +110,10 @@ fn kind(link: &Link) -> String {
         Some("tun") => "tap".to_owned(),
         Some(kind) => label(kind),
         None if link.loopback => "loopback".to_owned(),
-        None => "card".to_owned(),
+        None => match link.master.as_deref() {
+            Some(master) => format!("card in {}", label(master)),
+            None => "card".to_owned(),
+        },
     }
 }
 

@@ -25,7 +25,10 @@ async fn q067_a_paused_vm_is_not_called_running() {
         assert_eq!(row(&list["guests"], "vmid", &json!(100))["status"], qmpstatus);
         let inexact = answer(&sim, "list_vms", json!({})).await;
         let told = notes(&inexact);
-        assert!(told.contains("a paused VM is listed as running"), "{inexact}");
+        assert!(
+            told.contains("a VM that is paused or stopped by a disk error is listed as running"),
+            "{inexact}"
+        );
     }
 }
 

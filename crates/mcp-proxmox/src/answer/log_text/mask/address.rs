@@ -55,10 +55,13 @@ fn login<'a>(scheme: &str, address: &'a str) -> Option<(&'a str, usize)> {
     let is_within = !in_path.contains('@');
     match login.split_once(':') {
         Some((_, password)) if !user.contains(['/', '?', '#']) => {
-            // `host:8006/path@2` has a port and no password.
+            // `host:8006/path@2` has a port and no password. Where that is not certain, a password is hidden.
             let port = password.split(['/', '?', '#']).next().unwrap_or_default();
-            let is_port = is_within && port.bytes().all(|b| b.is_ascii_digit());
-            (!is_port).then(|| (address.get(..=user.len()).unwrap_or_default(), at))
+            let is_port = is_within && port.parse::<u16>().is_ok_and(|port| port > 0);
+            let host = address.get(at + 1..).unwrap_or_default();
+            let is_host = host.starts_with(|c: char| c.is_ascii_alphabetic());
+            (!is_port || is_host && !login.ends_with('/'))
+                .then(|| (address.get(..=user.len()).unwrap_or_default(), at))
         }
         _ if is_within => None,
         // A token alone. Elsewhere than on the web it is the name of a user.
@@ -85,6 +88,8 @@ mod tests {
             ("a=ftp://a:b1@c,ftp://d:e2@f", "a=ftp://a:***@c,ftp://d:***@f"),
             ("'https://a:b1@c' ssh://git@github.com/x", "'https://a:***@c' ssh://git@github.com/x"),
             ("https://a:b?c#d@host/x", "https://a:***@host/x"),
+            ("ftp://u:000/)0x9q@h/p", "ftp://u:***@h/p"),
+            ("ftp://u:123/)0x9q@h/p", "ftp://u:***@h/p"),
             ("ssh://0123456789abcdef0123@h", "ssh://***@h"),
         ] {
             assert_eq!(without_logins(text), wanted);
@@ -96,6 +101,7 @@ mod tests {
         for text in [
             "https://host:8006/api2/json",
             "https://host:8006/pkg@2",
+            "https://host:443/@scope/pkg",
             "https://host/pkg@2?mail=a@b",
             "http://[::1]:80/",
             "://",

@@ -2,7 +2,7 @@
 //!
 //! It is read in one pass, without a tree of JSON in between.
 
-use std::{borrow::Cow, time::SystemTime};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
@@ -54,7 +54,7 @@ enum Data<T> {
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<Parsed<T>, UnreadableWhy> {
     open(body)?.try_map(|data| match data {
         Some(data) => Ok(data),
-        None => serde_json::from_slice(b"null").map_err(|_| UnreadableWhy::Null),
+        None => serde_json::from_str("null").map_err(|_| UnreadableWhy::Null),
     })
 }
 
@@ -90,11 +90,11 @@ fn open<T: DeserializeOwned>(body: &[u8]) -> Result<Parsed<Option<T>>, Unreadabl
 }
 
 /// One name or log line in another encoding than UTF-8 must not lose the rest.
+///
+/// The encoding is looked at once for all of it: that is faster than string by string, and every type needs one
+/// reader instead of two.
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(body).or_else(|error| match String::from_utf8_lossy(body) {
-        Cow::Borrowed(_) => Err(error),
-        Cow::Owned(mended) => serde_json::from_str(&mended),
-    })
+    serde_json::from_str(&String::from_utf8_lossy(body))
 }
 
 fn absent<T>() -> Data<T> {

@@ -5,6 +5,7 @@
 //! taken in the same run**: the same requests sent by a bare HTTP client, the same bodies read by a JSON
 //! parser that keeps nothing. What the program adds to those is its own.
 //!
+//! `MCP_PROXMOX_BINARY` names another program to measure, such as the static one that is published.
 //! `cargo bench --bench table -- PART…` runs only the parts whose names begin so.
 
 #![allow(

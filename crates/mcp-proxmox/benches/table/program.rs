@@ -2,8 +2,9 @@
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::OnceLock,
 };
 
 use pve_sim::Sim;
@@ -17,9 +18,14 @@ pub struct Program {
     next_id: u64,
 }
 
-/// Its file.
+/// Its file: the one that was built for this run, or the one that `MCP_PROXMOX_BINARY` names, such as what is
+/// published.
 pub fn file() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_mcp-proxmox"))
+    static FILE: OnceLock<PathBuf> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let named = std::env::var_os("MCP_PROXMOX_BINARY").map(PathBuf::from);
+        named.unwrap_or_else(|| env!("CARGO_BIN_EXE_mcp-proxmox").into())
+    })
 }
 
 impl Program {

@@ -61,6 +61,21 @@ fn cut(text: &str, length: usize, width: usize) -> String {
 
 /// The visible characters of a text, up to so many, and whether these are all.
 fn visible(text: &str, most: usize) -> (String, bool) {
+    if let Some(plain) = plain(text.trim_end()) {
+        let kept = plain.get(..most).unwrap_or(plain);
+        return (kept.to_owned(), kept.len() == plain.len());
+    }
+    cleaned(text, most)
+}
+
+/// The text itself where there is nothing to clean in it, as in most lines: only printable ASCII and single blanks.
+fn plain(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let is_printable = bytes.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
+    (is_printable && memchr::memmem::find(bytes, b"  ").is_none()).then_some(text)
+}
+
+fn cleaned(text: &str, most: usize) -> (String, bool) {
     let mut clean = String::with_capacity(text.len().min(most));
     let mut left = most;
     let mut characters = text.trim_end().chars().peekable();
@@ -124,6 +139,13 @@ mod tests {
 
     fn cleaned(text: &str) -> String {
         line(text, text.len())
+    }
+
+    proptest! {
+        #[test]
+        fn a_plain_text_is_what_cleaning_leaves_of_it(text in "[ -~]{0,40}", most in 0_usize..50) {
+            prop_assert_eq!(visible(&text, most), super::cleaned(&text, most));
+        }
     }
 
     #[test]

@@ -307,7 +307,7 @@ async fn next_steps_show_something_and_what_is_never_looked_at_is_said() {
     let sim = demo().await;
     let health = answer(&sim, "get_cluster_health", json!({})).await;
     let checked = health["checked"].as_str().unwrap();
-    assert!(checked.ends_with("Never looked at: disks (SMART, ZFS), interface errors, logs"));
+    assert!(checked.ends_with("logs (search_logs severity=error)"), "{checked}");
     let replication = finding(&health, "1 replication job is failing");
     assert_eq!(replication["next"], "get_system_log node=pve3 unit=pvescheduler");
     let log = json!({ "node": "pve3", "unit": "pvescheduler" });

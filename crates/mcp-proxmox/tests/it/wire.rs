@@ -178,8 +178,8 @@ async fn the_end_of_input_ends_the_server_though_a_call_hangs() {
 #[test]
 fn a_client_that_wants_to_listen_is_told_that_nothing_ever_changes_and_may_leave() {
     let mut program = Program::demo();
-    let answer =
-        program.request("subscriptions/listen", json!({ "_meta": meta(MODERN), "filter": {} }));
+    let answer = program
+        .request("subscriptions/listen", json!({ "_meta": meta(MODERN), "notifications": {} }));
     assert_eq!(answer["error"]["code"], -32601, "{answer}");
     assert!(program.end().status.success());
 }

@@ -61,12 +61,22 @@ fn map(text: Cow<'_, str>, change: impl Fn(&str) -> Option<String>) -> Cow<'_, s
     }
 }
 
+/// Whether anything in it may belong to a secret that [`after_announcements`] knows.
+fn may_announce(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr3(b':', b'=', b'%', bytes).is_some()
+        || memchr::memmem::find(bytes, b"--").is_some()
+        || memchr::memchr2_iter(b'b', b'B', bytes).any(|at| {
+            bytes.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"bearer"))
+        })
+}
+
 /// `password=x`, `"token": "a b"`, `password = x`, `?vncticket=x&port=1`, `Authorization: Bearer x`.
 fn in_pairs(text: &str) -> Option<String> {
     let mut masked = String::new();
     let mut rest = text;
     let mut is_changed = false;
-    while let Some(at) = rest.find(['=', ':']) {
+    while let Some(at) = memchr::memchr2(b'=', b':', rest.as_bytes()) {
         let (before, after) = rest.split_at_checked(at)?;
         let key = before.trim_end_matches([' ', '"', '\'', '\\']);
         let is_key = key.rsplit(|c: char| !is_of_name(c)).next().is_some_and(is_name);
@@ -158,6 +168,9 @@ fn is_name(name: &str) -> bool {
 
 /// `--password x`, `Bearer x`, and what is a secret by its form: tickets, tokens, keys in letters.
 fn after_announcements(text: &str) -> Option<String> {
+    if !may_announce(text) {
+        return None;
+    }
     let mut masked = String::with_capacity(text.len());
     let mut is_secret = false;
     let mut rest = text;

@@ -89,9 +89,9 @@ async fn q076_cpu_is_a_share_of_the_guests_own_cores() {
     ] {
         let figures = json!({ "id": "qemu/100", "type": "qemu", "node": "pve1", "vmid": 100, "name": "app1", "status": "running", "qmpstatus": "running", "cpu": cpu, "cpus": 2, "maxcpu": 2, "mem": 1, "maxmem": 2, "uptime": 5 });
         let sim = saying(figures.clone()).await;
+        sim.answer(Rule::get("/cluster/resources?type=vm").data(&json!([figures])));
         let status = answer(&sim, "get_vm_status", json!({ "vm": "100" })).await;
         assert_eq!(status["cpu_percent"], shown, "{cpu}");
-        sim.answer(Rule::get("/cluster/resources?type=vm").data(&json!([figures])));
         let list = answer(&sim, "list_vms", json!({})).await;
         assert_eq!(rows(&list["guests"])[0]["cpu%"], shown, "{cpu}");
     }

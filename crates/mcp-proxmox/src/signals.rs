@@ -25,21 +25,23 @@ impl Told {
 
 /// Waits until this process is told to end. From the first time that it is waited for, such a signal does
 /// not end the process by itself any more.
+#[cfg(unix)]
 pub async fn told_to_end() -> Told {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (terminate, interrupt) =
-            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-        let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else {
-            return pending().await;
-        };
-        tokio::select! {
-            _ = terminate.recv() => Told::Terminate,
-            _ = interrupt.recv() => Told::Interrupt,
-        }
+    use tokio::signal::unix::{SignalKind, signal};
+    let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else {
+        return pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => Told::Terminate,
+        _ = interrupt.recv() => Told::Interrupt,
     }
-    #[cfg(not(unix))]
+}
+
+/// Waits until this process is told to end. From the first time that it is waited for, Ctrl-C does not end
+/// the process by itself any more.
+#[cfg(not(unix))]
+pub async fn told_to_end() -> Told {
     match tokio::signal::ctrl_c().await {
         Ok(()) => Told::Interrupt,
         Err(_) => pending().await,

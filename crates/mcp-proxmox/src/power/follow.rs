@@ -80,14 +80,12 @@ pub(super) async fn carry_through(
         Ok(upid) => (upid, None),
         Err(error) if error.may_have_taken_effect() => {
             let why = Failure::from_pve(plan.action.verb(), &error).what().to_owned();
-            match course.search().await {
-                Some(upid) => (upid, Some(why)),
-                None => {
-                    let mut outcome = course.unknown(&why).await;
-                    outcome.notes.extend(slow);
-                    return Ok(outcome);
-                }
-            }
+            let Some(upid) = course.search().await else {
+                let mut outcome = course.unknown(&why).await;
+                outcome.notes.extend(slow);
+                return Ok(outcome);
+            };
+            (upid, Some(why))
         }
         Err(error) => return course.refused(&error).await,
     };

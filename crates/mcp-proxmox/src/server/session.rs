@@ -25,7 +25,7 @@ impl Server {
     /// What ended the session, where that was neither.
     pub async fn serve_stdio(self) -> Result<Option<Told>, String> {
         let (input, output) = stdio::standard();
-        self.serve_until(input, output, told_to_end()).await
+        Box::pin(self.serve_until(input, output, told_to_end())).await
     }
 
     /// Serves one client on two streams of lines, until it leaves.
@@ -37,7 +37,7 @@ impl Server {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        self.serve_until(input, output, std::future::pending()).await.map(drop)
+        Box::pin(self.serve_until(input, output, std::future::pending())).await.map(drop)
     }
 
     /// Serves until the client leaves, or until `told` says that this process has to end, which is treated alike.

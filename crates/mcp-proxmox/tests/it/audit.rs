@@ -250,3 +250,33 @@ async fn how_consent_came_about_is_recorded() {
     let how: Vec<_> = lines.iter().filter_map(|line| line["consent"].as_str()).collect();
     assert_eq!(how, ["confirm: true", "--yes", "asked and accepted"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_after_something_was_typed_leaves_its_length_behind_and_not_the_text()
+{
+    let mut demo = pve_sim::Cluster::demo();
+    let shell = pve_sim::Program::shell("mail", "root");
+    demo.guest_mut(110).unwrap().terminal = pve_sim::Terminal::running(shell);
+    let sim = Sim::start(demo).await.unwrap();
+    let record = Record::new("left-typing");
+    let told = tokio::task::block_in_place(|| {
+        let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        command.env("PVE_ACCESS_TIER", "write").env("PVE_CONFIRM", "never");
+        let mut program = Program::start(command.env("PVE_AUDIT_LOG", &record.0));
+        program.initialize("2025-11-25");
+        let arguments = json!({ "vm": "110", "serial": 0, "text": "hunter2", "keys": ["enter"],
+            "listen_seconds": 20 });
+        let params = json!({ "name": "send_vm_keys", "arguments": arguments });
+        program
+            .send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params }));
+        while !sim.terminal_messages().iter().any(|message| message.starts_with("0:")) {
+            std::thread::yield_now();
+        }
+        program.end().lines.join("\n")
+    });
+    let lines = record.lines();
+    let what = "type 7 characters, then enter into ";
+    assert!(told.contains(what) && !told.contains("hunter2"), "{told}");
+    assert!(lines[1]["sent"].as_str().unwrap().starts_with(what), "{lines:?}");
+    assert!(!format!("{lines:?}").contains("hunter2"), "{lines:?}");
+}

@@ -122,13 +122,24 @@ fn no_message(value: &Value) -> Found {
         return Found::Nothing;
     }
     let id = value.get("id").filter(|id| id.is_string() || id.is_number());
-    let is_shapeless = value.get("params").is_some_and(|params| !params.is_object());
-    let why = if is_shapeless {
-        "Invalid Request: `params` has to be an object"
+    let why = format!("Invalid Request: {}", misshapen(value));
+    complaint(-32600, &why, id.cloned().unwrap_or_default())
+}
+
+/// What keeps JSON from being a request.
+fn misshapen(value: &Value) -> &'static str {
+    let is = |name: &str, fits: fn(&Value) -> bool| value.get(name).is_none_or(fits);
+    if !value.is_object() || value.get("method").is_none() {
+        "this is not a JSON-RPC 2.0 message"
+    } else if !is("params", Value::is_object) {
+        "`params` has to be an object"
+    } else if !is("method", Value::is_string) {
+        "`method` has to be a string"
+    } else if !is("id", |id| id.is_string() || id.is_i64() || id.is_u64()) {
+        "`id` has to be a string or a whole number"
     } else {
-        "Invalid Request: this is not a JSON-RPC 2.0 message"
-    };
-    complaint(-32600, why, id.cloned().unwrap_or_default())
+        "`jsonrpc` has to be \"2.0\""
+    }
 }
 
 fn complaint(code: i32, why: &str, id: Value) -> Found {

@@ -67,10 +67,19 @@ impl Traffic {
         batch: Option<u64>,
     ) -> Result<(), Value> {
         let JsonRpcMessage::Request(request) = message else { return Ok(()) };
-        let refused = |why: &str| {
-            let error = json!({ "code": -32600, "message": format!("Invalid Request: {why}") });
+        let error = |code: i32, message: &str| {
+            let error = json!({ "code": code, "message": message });
             Err(json!({ "jsonrpc": "2.0", "id": request.id, "error": error }))
         };
+        let refused = |why: &str| error(-32600, &format!("Invalid Request: {why}"));
+        if let ClientRequest::CustomRequest(custom) = &request.request
+            && custom.method == "initialize"
+        {
+            // The library would take it for a request of the era that has no handshake.
+            let why = "the parameters of `initialize` have to be `protocolVersion`, `capabilities` and `clientInfo`, \
+                       in the form that the protocol gives them";
+            return error(-32602, why);
+        }
         if batch.is_some() && matches!(request.request, ClientRequest::InitializeRequest(_)) {
             return refused("`initialize` may not be part of a batch");
         }

@@ -174,6 +174,19 @@ fn a_request_of_a_wrong_shape_is_answered_under_its_own_id() {
         assert_eq!((&told["id"], &told["error"]["code"]), (&id, &json!(-32600)));
         assert!(told["error"]["message"].as_str().unwrap().contains("`params`"), "{told}");
     }
+    for (line, id, why) in [
+        (json!({ "jsonrpc": "2.0", "id": 8.5, "method": "ping" }), json!(8.5), "`id` has to be"),
+        (json!({ "jsonrpc": "2.0", "id": [], "method": "ping" }), Value::Null, "`id` has to be"),
+        (json!({ "jsonrpc": "2.0", "id": 9, "method": 7 }), json!(9), "`method` has to be"),
+        (json!({ "jsonrpc": "1.0", "id": 9, "method": "ping" }), json!(9), "`jsonrpc` has to be"),
+        (json!({ "id": 9, "method": "ping" }), json!(9), "`jsonrpc` has to be"),
+        (json!({ "jsonrpc": "2.0", "id": 9 }), json!(9), "not a JSON-RPC 2.0 message"),
+    ] {
+        program.send(&line);
+        let told = program.receive();
+        assert_eq!((&told["id"], &told["error"]["code"]), (&id, &json!(-32600)), "{line}");
+        assert!(told["error"]["message"].as_str().unwrap().contains(why), "{told}");
+    }
 }
 
 #[test]
@@ -211,6 +224,15 @@ fn what_is_not_there_or_comes_too_early_is_said_in_words() {
     let mut program = Program::demo();
     let early = program.request("tools/list", json!({}));
     assert!(early["error"]["message"].as_str().unwrap().contains("`initialize` first"), "{early}");
+    // A handshake that is none, and then one.
+    let mut program = Program::demo();
+    for wrong in [json!({}), json!({ "protocolVersion": 5 })] {
+        let told = program.request("initialize", wrong);
+        assert_eq!(told["error"]["code"], -32602);
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.contains("`protocolVersion`, `capabilities` and `clientInfo`"), "{told}");
+    }
+    assert_eq!(program.initialize("2025-11-25")["protocolVersion"], "2025-11-25");
     let mut program = started();
     for method in ["foo", "logging/setLevel"] {
         let params = if method == "foo" { json!({}) } else { json!({ "level": "info" }) };

@@ -85,7 +85,7 @@ async def write(mode):
     """Questions to the user, progress, and a call that is given up."""
     asking = environment(PVE_ACCESS_TIER="write", PVE_CONFIRM="destructive")
     server = StdioServerParameters(command=PROGRAM, args=["--demo"], env=asking)
-    for action, content, outcome in [("accept", {"confirm": True}, "done"), ("accept", {"confirm": False}, "declined"), ("decline", None, "declined")]:
+    for action, content, outcome in [("accept", {"confirm": True}, "done"), ("accept", {"confirm": False}, "declined"), ("decline", None, "declined"), ("cancel", None, "unanswered")]:
         asked = []
 
         async def answer(_context, params):

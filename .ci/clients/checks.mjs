@@ -151,6 +151,7 @@ export async function writing(tally, connect, call) {
     [{ action: 'accept', content: { confirm: true } }, 'done'],
     [{ action: 'accept', content: { confirm: false } }, 'declined'],
     [{ action: 'decline' }, 'declined'],
+    [{ action: 'cancel' }, 'unanswered'],
   ]) {
     const what = `a user who says ${JSON.stringify(answer)}`;
     await tally.expect(what, async () => {

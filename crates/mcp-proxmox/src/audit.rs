@@ -20,6 +20,8 @@ use crate::{
     call::Call,
     failure::Failure,
     lookup::guest::{Found, real_name},
+    person::Agreed,
+    sent::Sent,
 };
 
 /// Where writes are recorded.
@@ -35,16 +37,19 @@ pub struct Open<'a> {
     audit: &'a Audit,
     id: String,
     about: Map<String, Value>,
+    sent: Sent,
     is_closed: bool,
 }
 
-/// What is recorded of every write: who, through which client and tool, with which arguments, on what.
+/// What is recorded of every write: who, through which client and tool, with which arguments, on what, and
+/// how it was agreed to.
 pub fn about(
     pve: &Reader,
     call: &Call,
     tool: &str,
     arguments: &Value,
     found: &Found,
+    agreed: Agreed,
 ) -> Map<String, Value> {
     let who = pve.token_id();
     let (user, token) = who.rsplit_once('!').unwrap_or((who, ""));
@@ -54,6 +59,7 @@ pub fn about(
         "client": call.client,
         "tool": tool,
         "arguments": arguments,
+        "consent": agreed.word(),
         "target": found.guest.to_string(),
         "node": label(found.guest.node.as_str()),
         "name": real_name(&found.listed).map(label),
@@ -80,11 +86,11 @@ impl Audit {
         opened.map(drop).map_err(|error| format!("it cannot be written: {error}"))
     }
 
-    /// Records what is about to be sent.
+    /// Records what is about to be sent. `sent` knows how far that came, where the call is given up.
     ///
     /// # Errors
     /// When the line cannot be written; then nothing may be sent.
-    pub fn open(&self, about: Map<String, Value>) -> Result<Open<'_>, Failure> {
+    pub fn open(&self, about: Map<String, Value>, sent: Sent) -> Result<Open<'_>, Failure> {
         let nth = self.n_writes.fetch_add(1, Ordering::Relaxed);
         let id = format!("{:x}-{nth}", std::process::id());
         let mut line = Map::new();
@@ -96,7 +102,7 @@ impl Audit {
             ))
             .hint("only the user can mend this: see PVE_AUDIT_LOG, the disk and the file's owner")
         })?;
-        Ok(Open { audit: self, id, about, is_closed: false })
+        Ok(Open { audit: self, id, about, sent, is_closed: false })
     }
 
     fn write(&self, id: &str, rest: Map<String, Value>) -> io::Result<()> {
@@ -140,8 +146,13 @@ impl Open<'_> {
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         if !self.is_closed {
-            let why = "the call ended before its outcome was known";
-            if let Err(error) = self.write("unknown", &[("why", Some(why.to_owned()))]) {
+            let why = self.sent.why_given_up().unwrap_or("the call ended");
+            let details = [
+                ("sent", self.sent.told()),
+                ("upid", self.sent.task()),
+                ("why", Some(format!("{why}; its outcome was not waited for"))),
+            ];
+            if let Err(error) = self.write("unknown", &details) {
                 tracing::error!(%error, "the audit log cannot be written");
             }
         }
@@ -162,10 +173,15 @@ mod tests {
         let file = std::env::temp_dir().join(format!("mcp-proxmox-audit-{}", std::process::id()));
         let audit = Audit::new(file.clone());
         let about = || Map::from_iter([("tool".to_owned(), json!("stop_vm"))]);
-        let open = audit.open(about()).unwrap();
+        let open = audit.open(about(), Sent::default()).unwrap();
         assert_eq!(lines(&file).len(), 1, "the line is there before the request is sent");
         assert_eq!(open.close("done", &[("after", Some("stopped".to_owned()))]), None);
-        drop(audit.open(about()).unwrap());
+        let sent = Sent::default();
+        let open = audit.open(about(), sent.clone()).unwrap();
+        sent.begins("stop qemu/100");
+        sent.has_task(&"UPID:pve1:1");
+        sent.is_given_up("the client cancelled it");
+        drop(open);
         let lines = lines(&file);
         std::fs::remove_file(&file).unwrap();
         let of = |nth: usize, name: &str| lines[nth][name].as_str().unwrap_or_default();
@@ -175,6 +191,9 @@ mod tests {
             ("done", "stopped", "stop_vm")
         );
         assert_eq!((of(3, "outcome"), of(0, "id") == of(1, "id")), ("unknown", true));
+        assert_eq!(of(3, "sent"), "stop qemu/100 (task UPID:pve1:1)");
+        assert_eq!(of(3, "upid"), "UPID:pve1:1");
+        assert_eq!(of(3, "why"), "the client cancelled it; its outcome was not waited for");
         assert_ne!(of(1, "id"), of(2, "id"));
     }
 
@@ -195,7 +214,7 @@ mod tests {
     #[test]
     fn a_record_that_cannot_be_written_stops_the_write() {
         let audit = Audit::new(PathBuf::from("/nowhere/at/all/audit.log"));
-        let told = audit.open(Map::new()).unwrap_err().to_string();
+        let told = audit.open(Map::new(), Sent::default()).unwrap_err().to_string();
         assert!(told.contains("nothing was sent") && told.contains("PVE_AUDIT_LOG"), "{told}");
     }
 }

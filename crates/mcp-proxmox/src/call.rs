@@ -8,7 +8,7 @@ use std::{
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::time::{Duration, Instant};
 
-use crate::{person::Person, policy::Policy, tier::Level};
+use crate::{person::Person, policy::Policy, sent::Sent, tier::Level};
 
 /// The whole time of one call, in seconds, for all its requests, checks and waits. Some clients give up
 /// after 60 s.
@@ -33,6 +33,8 @@ pub struct Call {
     pub client: Option<String>,
     /// What this server offers.
     pub limits: Arc<Limits>,
+    /// What it has sent that changes a guest.
+    pub sent: Sent,
 }
 
 /// What this server offers: how much may be done, and with which tools. Where, is in the [`Policy`].
@@ -88,6 +90,7 @@ impl Call {
             person: Person::default(),
             client: None,
             limits: Arc::default(),
+            sent: Sent::default(),
         }
     }
 

@@ -18,26 +18,84 @@ pub struct Question {
     pub text: String,
 }
 
+/// Who agreed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreed {
+    /// The person at the client, who was asked.
+    Person,
+    /// The caller, with `confirm: true`, where nobody can be asked.
+    Confirm,
+    /// The person at the command line, with `--yes`.
+    Flag,
+    /// Nobody: the user does not want to be asked.
+    NotAsked,
+}
+
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// The person agreed.
-    Yes,
-    /// Nobody agreed, in words: `the user declined`.
+    Yes(Agreed),
+    /// The person did not agree, in words: `the user declined`.
     No(String),
+    /// The person did not answer, in words: `the user did not answer within 25 s`.
+    Unanswered(String),
     /// The question was put; the call is made again when it is answered.
     Later,
-    /// This client cannot ask.
-    CannotAsk,
+    /// The question could not be put, in words: `this client cannot ask`.
+    CannotAsk(String),
 }
 
 /// Whether somebody agreed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Consent {
     /// The person agreed, or the caller vouches for one who cannot be asked from here.
-    Given,
-    /// Nobody agreed, in words. An orderly answer, not a failure.
-    Refused(String),
+    Given(Agreed),
+    /// Nobody agreed. An orderly answer, not a failure.
+    Refused(Refusal),
+}
+
+/// Why nobody agreed, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The person said no.
+    Declined(String),
+    /// The person said nothing.
+    Unanswered(String),
+}
+
+impl Agreed {
+    /// What the audit log says.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Person => "asked and accepted",
+            Self::Confirm => "confirm: true",
+            Self::Flag => "--yes",
+            Self::NotAsked => "not required",
+        }
+    }
+}
+
+impl Refusal {
+    /// The outcome of a call that ended so.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Declined(_) => "declined",
+            Self::Unanswered(_) => "unanswered",
+        }
+    }
+
+    /// What the caller has to know. `undone` says that nothing was done.
+    pub fn told(&self, undone: &str) -> String {
+        match self {
+            Self::Declined(why) => {
+                format!("{why}; {undone}. Do not ask again unless the user wants to")
+            }
+            Self::Unanswered(why) => {
+                format!("{why}; {undone}. That is no refusal: the call may be made again")
+            }
+        }
+    }
 }
 
 type Ask = dyn Fn(Question) -> BoxFuture<'static, Reply> + Send + Sync;
@@ -56,14 +114,14 @@ impl Person {
 
     /// A person who has agreed to whatever is asked, as with `--yes`.
     pub fn who_agreed() -> Self {
-        Self::new(|_| Box::pin(std::future::ready(Reply::Yes)))
+        Self::new(|_| Box::pin(std::future::ready(Reply::Yes(Agreed::Flag))))
     }
 
     /// Puts a question.
     pub async fn ask(&self, question: Question) -> Reply {
         match &self.0 {
             Some(ask) => ask(question).await,
-            None => Reply::CannotAsk,
+            None => Reply::CannotAsk("this client cannot ask".to_owned()),
         }
     }
 
@@ -79,14 +137,15 @@ impl Person {
         confirm: bool,
     ) -> Result<Consent, Failure> {
         match self.ask(question).await {
-            Reply::Yes => Ok(Consent::Given),
-            Reply::CannotAsk if confirm => Ok(Consent::Given),
-            Reply::No(why) => Ok(Consent::Refused(why)),
+            Reply::Yes(agreed) => Ok(Consent::Given(agreed)),
+            Reply::CannotAsk(_) if confirm => Ok(Consent::Given(Agreed::Confirm)),
+            Reply::No(why) => Ok(Consent::Refused(Refusal::Declined(why))),
+            Reply::Unanswered(why) => Ok(Consent::Refused(Refusal::Unanswered(why))),
             Reply::Later => {
                 Err(Failure::new("the user has not answered yet; nothing was sent"))
             }
-            Reply::CannotAsk => Err(Failure::new(format!(
-                "{what} needs the user's consent, and this client cannot ask; nothing was sent"
+            Reply::CannotAsk(why) => Err(Failure::new(format!(
+                "{what} needs the user's consent, and {why}; nothing was sent"
             ))
             .hint(
                 "ask the user, and if they agree call again with `confirm: true` (on the command line: --yes)",

@@ -6,11 +6,21 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
 
 use super::{World, complain, print, tell};
-use crate::{answer::Answer, call::Call, catalog::NotOffered, person::Person};
+use crate::{
+    answer::Answer, call::Call, catalog::NotOffered, person::Person, signals::told_to_end,
+    tier::Level,
+};
+
+/// The exit code of a write that was sent and is not known to be done.
+const UNKNOWN: u8 = 3;
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong arguments or settings, 3 a write was sent and is not known to be \
+                          done (its outcome is no `done`: still running, unknown), 130 and 143 interrupted";
 
 pub(super) fn command() -> Command {
     Command::new("call")
         .about("Call one tool and print its answer")
+        .after_help(EXIT_CODES)
         .arg(Arg::new("tool").required(true).value_name("TOOL").help("The tool's name; `mcp-proxmox tools` lists them"))
         .arg(
             Arg::new("arguments")
@@ -56,7 +66,30 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> io::Result<ExitC
     if options.get_flag("yes") {
         call = call.with_person(Person::who_agreed());
     }
-    match offered.call(&world.access(), &call, arguments).await {
+    let is_waited_for = arguments.get("wait_seconds").is_none_or(|seconds| !is_zero(seconds));
+    let sent = call.sent.clone();
+    let access = world.access();
+    let answer = tokio::select! {
+        answer = offered.call(&access, &call, arguments) => answer,
+        told = async {
+            let told = told_to_end().await;
+            sent.is_given_up("this program was told to end");
+            told
+        } => {
+            tell(&match sent.told() {
+                Some(what) => format!("interrupted: `{what}` was sent to PVE, may take effect, and was not waited for"),
+                None => "interrupted; nothing was changed".to_owned(),
+            });
+            return Ok(told.exit_code());
+        }
+    };
+    let code = match &answer {
+        Ok(Answer::Structured(answer)) if offered.entry.level == Level::Write => {
+            code_of(answer, is_waited_for)
+        }
+        _ => ExitCode::SUCCESS,
+    };
+    match answer {
         Ok(Answer::Structured(answer)) if options.get_flag("json") => {
             print(&Value::Object(answer).to_string())?;
         }
@@ -71,7 +104,22 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> io::Result<ExitC
             return Ok(ExitCode::FAILURE);
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
+}
+
+/// The exit code of a write. Scripts must not take one for done that is not known to be.
+fn code_of(answer: &Map<String, Value>, is_waited_for: bool) -> ExitCode {
+    match answer.get("outcome").and_then(Value::as_str) {
+        Some("done" | "already" | "sent" | "dry_run") => ExitCode::SUCCESS,
+        // Nobody wanted to know.
+        Some("running" | "requested") if !is_waited_for => ExitCode::SUCCESS,
+        _ => ExitCode::from(UNKNOWN),
+    }
+}
+
+/// As a word of the command line, or as a number.
+fn is_zero(seconds: &Value) -> bool {
+    seconds.as_u64() == Some(0) || seconds.as_str().and_then(|text| text.parse().ok()) == Some(0)
 }
 
 fn save(png: &[u8], options: &ArgMatches) -> ExitCode {

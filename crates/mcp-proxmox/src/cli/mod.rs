@@ -2,7 +2,8 @@
 //!
 //! Flags are made from the table of settings, so that every variable has its flag and its help.
 //! **In `serve`, standard output belongs to the protocol**: people are spoken to on standard error.
-//! Exit codes: 0 done, 1 the work failed, 2 the call of the program or its configuration is wrong.
+//! Exit codes: 0 done, 1 the work failed, 2 the call of the program or its configuration is wrong, 3 a write was sent
+//! and is not known to be done, 130 and 143 the program was told to end by SIGINT or SIGTERM.
 
 mod call;
 mod check;
@@ -29,6 +30,7 @@ use crate::{
     config::{Config, Mistakes, misspelt, settings},
     policy::Policy,
     server::Server,
+    signals::Told,
     tier::Access,
 };
 
@@ -151,7 +153,7 @@ async fn serve(world: World) -> ExitCode {
     )
     .under(world.policy());
     match server.serve_stdio().await {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(told) => told.map_or(ExitCode::SUCCESS, Told::exit_code),
         Err(error) => complain(&format!("mcp-proxmox: {error}"), 1),
     }
 }

@@ -6,7 +6,7 @@ use super::{look::Scene, state::State};
 
 /// How many seconds a guest gets to shut down, unless the caller says otherwise.
 const USUAL: u32 = 60;
-/// The same where the HA manager stops it hard afterwards.
+/// The same where the HA manager cares for it, which stops hard what has not shut down by then.
 const UNDER_HA: u32 = 180;
 
 /// What can be done to a guest.

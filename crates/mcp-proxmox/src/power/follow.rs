@@ -26,6 +26,8 @@ use crate::{
 const SEARCH: Time = Time::from_secs(6);
 /// How much of a task's log is read: all that tasks of this kind write.
 const LOG_LINES: u32 = 100;
+/// A request that takes longer to be answered is said to.
+const SLOW: Time = Time::from_secs(1);
 /// How far the clocks of two nodes may be apart, in seconds.
 const SKEW: u64 = 60;
 
@@ -67,19 +69,31 @@ pub(super) async fn carry_through(
         until,
     };
     let request = plan.request(&scene.found.guest);
-    let (upid, lost) = match operator.until(call.deadline - KEPT).post(request).await {
+    let sent = operator.until(call.deadline - KEPT).post(request).await;
+    // Then it is not the guest that is slow.
+    let sending = course.began.elapsed();
+    let slow = (sending > SLOW && Instant::now() > until).then(|| {
+        let took = Duration(sending.as_secs());
+        format!("sending the request alone took {took}, longer than wait_seconds: PVE was slow to answer it")
+    });
+    let (upid, lost) = match sent {
         Ok(upid) => (upid, None),
         Err(error) if error.may_have_taken_effect() => {
             let why = Failure::from_pve(plan.action.verb(), &error).what().to_owned();
-            match course.search().await {
-                Some(upid) => (upid, Some(why)),
-                None => return Ok(course.unknown(&why).await),
-            }
+            let Some(upid) = course.search().await else {
+                let mut outcome = course.unknown(&why).await;
+                outcome.notes.extend(slow);
+                return Ok(outcome);
+            };
+            (upid, Some(why))
         }
         Err(error) => return course.refused(&error).await,
     };
+    call.sent.has_task(&upid);
     let mut outcome = course.follow(&upid).await?;
-    outcome.notes.extend(course.of_ha(&outcome, &upid));
+    let took = course.began.elapsed().as_secs();
+    outcome.notes.extend(plan.action.afterthoughts(scene, &outcome, &upid.kind, took));
+    outcome.notes.extend(slow);
     Ok(match lost {
         Some(why) => {
             outcome.with_note(format!("{why}; its task was found, and nothing was sent again"))
@@ -89,34 +103,6 @@ pub(super) async fn carry_through(
 }
 
 impl Course<'_> {
-    /// What is to be known of the HA manager's part.
-    fn of_ha(&self, outcome: &Outcome, upid: &Upid) -> Vec<String> {
-        let mut notes = Vec::new();
-        let is_open = matches!(outcome.outcome, "requested" | "running" | "unconfirmed");
-        if let Some(wish) = self.action.wish().filter(|_| upid.kind.starts_with("ha"))
-            && outcome.ha.as_deref().is_some_and(|now| now != wish)
-        {
-            notes.push(format!("its HA state will become `{wish}`"));
-        }
-        let seconds = u64::from(self.action.seconds(self.scene));
-        match self.action {
-            Action::Shutdown(_)
-                if upid.kind.starts_with("ha") && self.began.elapsed().as_secs() >= seconds =>
-            {
-                notes.push(format!(
-                    "the HA manager stops hard what is not down after {seconds} s, so it may not have shut down cleanly"
-                ));
-            }
-            // These are said where they may still come.
-            Action::Shutdown(_) | Action::Reboot(_) if !is_open => {}
-            Action::Shutdown(_) | Action::Reboot(_) | Action::Suspend { .. } => {
-                notes.extend(self.action.under_ha(self.scene));
-            }
-            _ => {}
-        }
-        notes
-    }
-
     /// The task that our request began, if it did.
     async fn search(&self) -> Option<Upid> {
         let end = (Instant::now() + SEARCH).min(self.call.deadline - KEPT / 2);
@@ -365,8 +351,9 @@ impl Course<'_> {
     }
 
     fn tell(&self, what: &str) {
-        let done = self.began.elapsed().as_secs_f64();
-        let all = (self.until - self.began).as_secs_f64();
+        let tenths = |time: Time| (time.as_secs_f64() * 10.0).round() / 10.0;
+        let done = tenths(self.began.elapsed());
+        let all = (self.until - self.began).as_secs_f64().round();
         let message = format!(
             "{}: {what} ({})",
             self.action.verb(),

@@ -37,7 +37,7 @@ use crate::{
     audit,
     call::Call,
     failure::Failure,
-    person::{Consent, Question},
+    person::{Agreed, Consent, Question},
 };
 
 pub use self::{
@@ -89,9 +89,14 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
         };
         return Ok(Outcome::dry_run(&scene, &plan, must_ask, dependants));
     }
-    if must_ask && let Some(declined) = ask(call, &order, &scene).await? {
-        return Ok(declined);
-    }
+    let agreed = if must_ask {
+        match ask(call, &order, &scene).await? {
+            Consent::Given(agreed) => agreed,
+            Consent::Refused(refusal) => return Ok(Outcome::without_consent(&scene, &refusal)),
+        }
+    } else {
+        Agreed::NotAsked
+    };
     let vmid = scene.found.guest.vmid;
     let alone = call.policy.alone_with(vmid.get(), call.deadline - KEPT).await;
     let Some((_alone, has_waited)) = alone else {
@@ -113,18 +118,15 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
             return Err(Failure::new(what).hint("call again: the user has to agree to this"));
         }
     }
-    send(&pve, call, &order, &scene, plan).await
+    send(&pve, call, &order, (&scene, agreed), plan).await
 }
 
-/// Asks the person, where there is one. Hands back the answer of a person who did not agree.
-async fn ask(call: &Call, order: &Order, scene: &Scene) -> Result<Option<Outcome>, Failure> {
+/// Asks the person, where there is one.
+async fn ask(call: &Call, order: &Order, scene: &Scene) -> Result<Consent, Failure> {
     let subject = format!("{} {}", order.action.verb(), scene.found.guest);
     let question = Question { subject, text: order.action.question(scene) };
     let what = order.action.what(scene);
-    Ok(match call.person.consents(question, &what, order.confirm).await? {
-        Consent::Given => None,
-        Consent::Refused(why) => Some(Outcome::declined(scene, &why)),
-    })
+    call.person.consents(question, &what, order.confirm).await
 }
 
 /// Records, sends once, follows, and reads what is so.
@@ -132,13 +134,14 @@ async fn send(
     pve: &Operator,
     call: &Call,
     order: &Order,
-    scene: &Scene,
+    (scene, agreed): (&Scene, Agreed),
     plan: Plan,
 ) -> Result<Outcome, Failure> {
     let open = match call.policy.audit() {
-        Some(audit) => Some(audit.open(about(pve, call, order, scene))?),
+        Some(audit) => Some(audit.open(about(pve, call, order, scene, agreed), call.sent.clone())?),
         None => None,
     };
+    call.sent.begins(format!("{} {}", order.action.verb(), scene.found.guest));
     call.progress.report(1.0, None, format!("{}: sent to PVE", order.action.verb()));
     let began = Instant::now();
     let wait = Duration::from_secs(u64::from(order.wait_seconds));
@@ -159,8 +162,15 @@ async fn send(
 }
 
 /// What the audit log says of a write.
-fn about(pve: &Operator, call: &Call, order: &Order, scene: &Scene) -> Map<String, Value> {
-    let mut about = audit::about(pve.reader(), call, order.tool, &order.arguments, &scene.found);
+fn about(
+    pve: &Operator,
+    call: &Call,
+    order: &Order,
+    scene: &Scene,
+    agreed: Agreed,
+) -> Map<String, Value> {
+    let (tool, arguments) = (order.tool, &order.arguments);
+    let mut about = audit::about(pve.reader(), call, tool, arguments, &scene.found, agreed);
     about.insert("before".to_owned(), scene.state.word().into());
     about
 }

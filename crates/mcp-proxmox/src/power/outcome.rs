@@ -10,9 +10,12 @@ use super::{
     look::{Scene, managed},
     state::State,
 };
-use crate::answer::{
-    Duration,
-    clean::{label, sentence},
+use crate::{
+    answer::{
+        Duration,
+        clean::{label, sentence},
+    },
+    person::Refusal,
 };
 
 /// What came of it.
@@ -24,11 +27,14 @@ pub struct Outcome {
     name: Option<String>,
     node: String,
     /// `done`, `already`, `running` (not over yet), `requested` (of the HA manager), `unconfirmed`,
-    /// `unknown`, `declined`, `dry_run`.
+    /// `unknown`, `declined`, `unanswered` (by the user), `dry_run`.
     pub(super) outcome: &'static str,
     before: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<String>,
+    pub(super) after: Option<String>,
+    /// For how long it is up then, in seconds.
+    #[serde(skip)]
+    pub(super) uptime: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,6 +61,7 @@ impl Outcome {
             outcome,
             before: scene.state.word().into_owned(),
             after: None,
+            uptime: None,
             task: None,
             task_result: None,
             warnings: Vec::new(),
@@ -73,12 +80,10 @@ impl Outcome {
         outcome
     }
 
-    /// A person did not agree.
-    pub(super) fn declined(scene: &Scene, why: &str) -> Self {
-        let mut outcome = Self::new(scene, "declined");
-        outcome
-            .notes
-            .push(format!("{why}; nothing was sent. Do not ask again unless the user wants to"));
+    /// A person did not agree, or did not answer.
+    pub(super) fn without_consent(scene: &Scene, refusal: &Refusal) -> Self {
+        let mut outcome = Self::new(scene, refusal.word());
+        outcome.notes.push(refusal.told("nothing was sent"));
         outcome
     }
 
@@ -128,6 +133,7 @@ impl Outcome {
             self.notes.push(note);
         }
         self.ha = ha;
+        self.uptime = current.uptime;
         self.after = Some(State::of(current).word().into_owned());
         let node = label(node.as_str());
         if node != self.node {

@@ -4,8 +4,12 @@
 //! **What the HA manager does is said as it is.** PVE does not shut such a guest down itself: it files the
 //! wish, and the HA manager has the guest stopped hard that is not down when its time is over.
 
-use super::{action::Action, look::Scene, state::State};
+use super::{action::Action, look::Scene, outcome::Outcome, state::State};
 use crate::answer::Duration;
+
+/// Of a VM that is reset while it is paused.
+const STILL_PAUSED: &str =
+    "it is paused, and stays so when it is reset: it does nothing until resume_vm";
 
 impl Action {
     /// What a person is asked.
@@ -60,6 +64,9 @@ impl Action {
         match self {
             Self::Stop | Self::Reset => {
                 notes.push("what it has not saved is lost".to_owned());
+                if self == Self::Reset && scene.state == State::Paused {
+                    notes.push(STILL_PAUSED.to_owned());
+                }
             }
             Self::Shutdown(_) if scene.managed().is_none() => notes.push(format!(
                 "it gets {seconds} s to shut down; if it does not, it is left running and never stopped hard"
@@ -73,6 +80,46 @@ impl Action {
             _ => {}
         }
         notes.extend(self.under_ha(scene));
+        notes
+    }
+
+    /// What is to be known afterwards. The request began a task of this type, and took so many seconds.
+    pub(super) fn afterthoughts(
+        self,
+        scene: &Scene,
+        outcome: &Outcome,
+        task: &str,
+        took: u64,
+    ) -> Vec<String> {
+        let mut notes = Vec::new();
+        let by_ha = task.starts_with("ha");
+        if let Some(wish) = self.wish().filter(|_| by_ha)
+            && outcome.ha.as_deref().is_some_and(|now| now != wish)
+        {
+            notes.push(format!("its HA state will become `{wish}`"));
+        }
+        let is_open = matches!(outcome.outcome, "requested" | "running" | "unconfirmed");
+        let seconds = self.seconds(scene);
+        match self {
+            Self::Shutdown(_) if by_ha && !is_open && took >= u64::from(seconds) => {
+                notes.push(format!(
+                    "the HA manager stops hard what is not down after {seconds} s, so it may not have shut down cleanly"
+                ));
+            }
+            Self::Reboot(_) if outcome.outcome == "done" => {
+                let was = scene.uptime().map(|was| format!("; it was {} before", Duration(was)));
+                notes.extend(outcome.uptime.map(|now| {
+                    format!("its uptime is {} now{}", Duration(now), was.unwrap_or_default())
+                }));
+            }
+            // What may still come is said again.
+            Self::Shutdown(_) | Self::Reboot(_) if is_open => notes.extend(self.under_ha(scene)),
+            Self::Suspend { .. } => notes.extend(self.under_ha(scene)),
+            Self::Reset if outcome.after.as_deref() == Some("paused") => {
+                notes.push(STILL_PAUSED.to_owned());
+            }
+            _ => {}
+        }
         notes
     }
 

@@ -23,14 +23,17 @@ use rmcp::{
     ErrorData, RoleServer,
     model::{
         CallToolRequestParams, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
-        ElicitationAction, ElicitationSchema, InputRequest, InputRequests, InputRequiredResult,
-        ProtocolVersion, ServerRequest,
+        ElicitationAction, ElicitationSchema, ErrorCode, InputRequest, InputRequests,
+        InputRequiredResult, ProtocolVersion, ServerRequest,
     },
     service::{PeerRequestOptions, RequestContext, ServiceError},
 };
 use serde::{Deserialize, Serialize};
 
-use crate::person::{Person, Question, Reply};
+use crate::{
+    answer::clean::sentence,
+    person::{Agreed, Person, Question, Reply},
+};
 
 /// How long a person may take to answer where the call is made again.
 const LIFE: Duration = Duration::from_secs(300);
@@ -128,14 +131,7 @@ impl Asking {
                         Ok(handle) => handle.await_response().await,
                         Err(error) => Err(error),
                     };
-                    match response {
-                        Ok(ClientResult::ElicitResult(result)) => reply(&result),
-                        Err(ServiceError::Timeout { .. }) => Reply::No(format!(
-                            "the user did not answer within {} s",
-                            PATIENCE.as_secs()
-                        )),
-                        _ => Reply::No("the client could not ask the user".to_owned()),
-                    }
+                    answered(response)
                 })
             })
         };
@@ -257,13 +253,34 @@ fn form(message: String) -> ElicitRequestParams {
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema }
 }
 
+/// What came of a question that was sent to the client.
+fn answered(response: Result<ClientResult, ServiceError>) -> Reply {
+    match response {
+        Ok(ClientResult::ElicitResult(result)) => reply(&result),
+        Err(ServiceError::Timeout { .. }) => {
+            let why = format!("the user did not answer within {} s", PATIENCE.as_secs());
+            Reply::Unanswered(why)
+        }
+        // It said that it can ask, and does not know how to.
+        Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => {
+            Reply::CannotAsk("this client cannot ask".to_owned())
+        }
+        // Whether the user saw the question nobody knows, so that `confirm` does not count.
+        Err(ServiceError::McpError(error)) => Reply::Unanswered(format!(
+            "the client did not get an answer of the user: {}",
+            sentence(&error.message)
+        )),
+        _ => Reply::Unanswered("the client did not get an answer of the user".to_owned()),
+    }
+}
+
 fn reply(result: &ElicitResult) -> Reply {
     let agreed = result.content.as_ref().and_then(|content| content.get(NAME)?.as_bool());
     match (&result.action, agreed) {
-        (ElicitationAction::Accept, Some(true)) => Reply::Yes,
+        (ElicitationAction::Accept, Some(true)) => Reply::Yes(Agreed::Person),
         (ElicitationAction::Accept, _) => Reply::No("the user did not agree".to_owned()),
         (ElicitationAction::Decline, _) => Reply::No("the user declined".to_owned()),
-        _ => Reply::No("the user closed the question without an answer".to_owned()),
+        _ => Reply::Unanswered("the user closed the question without an answer".to_owned()),
     }
 }
 
@@ -295,6 +312,12 @@ mod tests {
         for text in ["", ".", "a.b", "no dot"] {
             assert_eq!(asking.take(text, "a"), Err(Refused::Foreign), "{text:?}");
         }
+    }
+
+    #[test]
+    fn who_says_nothing_in_time_did_not_say_no() {
+        let told = answered(Err(ServiceError::Timeout { timeout: PATIENCE }));
+        assert_eq!(told, Reply::Unanswered("the user did not answer within 25 s".to_owned()));
     }
 
     #[test]

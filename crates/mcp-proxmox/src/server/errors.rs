@@ -3,11 +3,11 @@
 
 use rmcp::{
     ErrorData,
-    model::{CallToolResult, ConstString, ContentBlock, PaginatedRequestParams},
+    model::{CallToolResult, ConstString, ContentBlock, ErrorCode, PaginatedRequestParams},
 };
 use serde_json::json;
 
-use crate::{answer::clean::label, failure::Failure};
+use crate::{answer::clean::label, failure::Failure, sent::Sent};
 
 pub(super) fn failed(failure: &Failure) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(failure.to_string())])
@@ -47,4 +47,25 @@ pub(super) fn no_resource(uri: &str, failure: Option<&Failure>) -> ErrorData {
 
 pub(super) fn cancelled() -> ErrorData {
     ErrorData::internal_error("the call was cancelled", None)
+}
+
+/// The answer of a call that ends since the server does. What it has sent may take effect all the same.
+pub(super) fn ending(sent: &Sent) -> Failure {
+    match sent.told() {
+        Some(what) => Failure::new(format!(
+            "the server ends, and the outcome is unknown: `{what}` was sent to PVE, may take effect, and was not waited for"
+        ))
+        .hint("look at the guest's state and its tasks before it is asked for again"),
+        None => Failure::new("the server ends; nothing was changed"),
+    }
+}
+
+/// The library says of a method that is not there its name and nothing else.
+pub(super) fn worded(mut error: ErrorData, methods: &[&str]) -> ErrorData {
+    if error.code == ErrorCode::METHOD_NOT_FOUND && !error.message.contains(' ') {
+        let (name, methods) = (label(&error.message), methods.join(", "));
+        error.message =
+            format!("there is no method `{name}` here; those that are there: {methods}").into();
+    }
+    error
 }

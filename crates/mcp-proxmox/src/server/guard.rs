@@ -19,8 +19,12 @@ use rmcp::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Server, definitions::me, errors::failed};
-use crate::failure::Failure;
+use super::{
+    Server,
+    definitions::me,
+    errors::{ending, failed, worded},
+};
+use crate::{failure::Failure, sent::Sent};
 
 /// How long calls that are under way get when the client has gone.
 const GRACE: Duration = Duration::from_millis(500);
@@ -59,11 +63,14 @@ impl Guard {
     }
 
     async fn end_of_input(&self, grace: bool) {
-        self.eof.cancelled().await;
-        if grace {
-            tokio::time::sleep(GRACE).await;
-        }
+        if grace { grace_ends(&self.eof).await } else { self.eof.cancelled().await }
     }
+}
+
+/// Waits until what is under way has had its time after the end of input.
+pub(super) async fn grace_ends(eof: &CancellationToken) {
+    eof.cancelled().await;
+    tokio::time::sleep(GRACE).await;
 }
 
 impl Service<RoleServer> for Guard {
@@ -86,11 +93,14 @@ impl Service<RoleServer> for Guard {
         let is_listening = matches!(request, ClientRequest::SubscriptionsListenRequest(_));
         let mut result = tokio::select! {
             outcome = AssertUnwindSafe(self.inner.handle_request(request, context)).catch_unwind() => match outcome {
-                Ok(result) => result?,
+                Ok(result) => result.map_err(|error| worded(error, &self.inner.methods()))?,
                 Err(_panic) if is_call => ServerResult::CallToolResult(failed(&Failure::bug("the tool"))),
                 Err(_panic) => return Err(ErrorData::internal_error("a bug in this server", None)),
             },
-            () = self.end_of_input(!is_listening) => return Err(ErrorData::internal_error("the server is leaving", None)),
+            // A call does so itself, since it knows what it has sent.
+            () = self.end_of_input(!is_listening), if !is_call => {
+                return Err(ErrorData::internal_error(ending(&Sent::default()).to_string(), None));
+            }
         };
         if is_modern(revision.as_ref()) {
             name_the_server(&mut result, &self.me);

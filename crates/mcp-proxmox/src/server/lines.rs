@@ -4,6 +4,7 @@
 //! is JSON but no message with `-32600`; the library would drop the first, and leave whoever sent it waiting.
 //! What nobody may answer (notifications, answers) is passed over.
 
+use super::traffic::LARGEST;
 use rmcp::{RoleServer, service::RxJsonRpcMessage};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
@@ -29,6 +30,8 @@ pub(super) enum Line {
 #[derive(Debug)]
 pub(super) enum Found {
     Message(Box<RxJsonRpcMessage<RoleServer>>),
+    /// Several at once, as some revisions have it.
+    Batch(Vec<Value>),
     /// Nothing that has to be answered.
     Nothing,
     /// This is to be answered.
@@ -62,6 +65,14 @@ impl Reading {
 }
 
 impl Line {
+    /// How much of it is kept.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Whole(line) => line.len() + 1,
+            Self::TooLong => 1,
+        }
+    }
+
     /// What it is.
     pub(super) fn read(&self) -> Found {
         let Self::Whole(line) = self else {
@@ -78,9 +89,28 @@ impl Line {
         match serde_json::from_slice::<Value>(line) {
             // Broken, or nested deeper than anything that makes sense.
             Err(_) => complaint(-32700, "Parse error: this line is not JSON", Value::Null),
+            Ok(Value::Array(items)) if items.len() > LARGEST => {
+                let why = format!("Invalid Request: a batch may have {LARGEST} messages at most");
+                complaint(-32600, &why, Value::Null)
+            }
+            Ok(Value::Array(items)) if !items.is_empty() => Found::Batch(items),
             Ok(value) => no_message(&value),
         }
     }
+}
+
+/// What one part of a batch is.
+pub(super) fn read_one(item: Value) -> Found {
+    match serde_json::from_value(item.clone()) {
+        Ok(message) => Found::Message(Box::new(message)),
+        Err(_) => no_message(&item),
+    }
+}
+
+/// What is said of a batch where the revision has none.
+pub(super) fn no_batch() -> Value {
+    let error = json!({ "code": -32600, "message": "Invalid Request: this revision of the protocol has no batches" });
+    json!({ "jsonrpc": "2.0", "id": Value::Null, "error": error })
 }
 
 /// What is said of JSON that is no message.
@@ -91,9 +121,25 @@ fn no_message(value: &Value) -> Found {
     if is_notification || is_answer {
         return Found::Nothing;
     }
-    let id = value.get("id").filter(|id| id.is_string() || id.is_i64());
-    let why = "Invalid Request: this is not a JSON-RPC 2.0 message";
-    complaint(-32600, why, id.cloned().unwrap_or_default())
+    let id = value.get("id").filter(|id| id.is_string() || id.is_number());
+    let why = format!("Invalid Request: {}", misshapen(value));
+    complaint(-32600, &why, id.cloned().unwrap_or_default())
+}
+
+/// What keeps JSON from being a request.
+fn misshapen(value: &Value) -> &'static str {
+    let is = |name: &str, fits: fn(&Value) -> bool| value.get(name).is_none_or(fits);
+    if !value.is_object() || value.get("method").is_none() {
+        "this is not a JSON-RPC 2.0 message"
+    } else if !is("params", Value::is_object) {
+        "`params` has to be an object"
+    } else if !is("method", Value::is_string) {
+        "`method` has to be a string"
+    } else if !is("id", |id| id.is_string() || id.is_i64() || id.is_u64()) {
+        "`id` has to be a string or a whole number"
+    } else {
+        "`jsonrpc` has to be \"2.0\""
+    }
 }
 
 fn complaint(code: i32, why: &str, id: Value) -> Found {

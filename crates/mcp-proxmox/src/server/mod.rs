@@ -9,14 +9,16 @@ mod errors;
 mod guard;
 mod lines;
 mod progress;
+mod session;
 mod stdio;
+mod traffic;
 mod unread;
 
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rmcp::{
-    ErrorData, RoleServer, ServerHandler, ServiceExt as _,
+    ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
         CompleteRequestParams, CompleteResult, CompletionInfo, ContentBlock, DiscoverResult,
@@ -27,16 +29,16 @@ use rmcp::{
         ReadResourceRequestParams, ReadResourceResponse, Reference, Role, ServerCapabilities,
         ServerConfig, Tool,
     },
-    service::{RequestContext, ServerInitializeError},
+    service::RequestContext,
 };
 use serde_json::{Map, Value};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    time::Duration,
-};
+use tokio_util::sync::CancellationToken;
 
 pub use self::definitions::definitions;
-use self::errors::{cancelled, failed, first_page, invalid, no_resource, no_tool, there};
+use self::{
+    errors::{cancelled, ending, failed, first_page, invalid, no_resource, no_tool, there},
+    guard::grace_ends,
+};
 use crate::{
     answer::{Answer, clean::label},
     call::{Call, Limits},
@@ -52,9 +54,6 @@ use crate::{
 
 /// How long clients may keep what `server/discover` and the lists say: they are constant for a process.
 const TTL_MS: u64 = 3_600_000;
-/// How long the server stays after the end of its input. Calls get half a second of it; the rest is for a client
-/// that does not read what it is sent.
-const LEAVING: Duration = Duration::from_secs(3);
 
 /// The server. One serves one client.
 #[derive(Debug)]
@@ -69,6 +68,8 @@ pub struct Server {
     asking: asking::Asking,
     limits: Arc<Limits>,
     tools: OnceLock<Vec<Tool>>,
+    /// The input has ended, or this process was told to end.
+    eof: CancellationToken,
 }
 
 impl Server {
@@ -86,6 +87,7 @@ impl Server {
             asking: asking::Asking::new(),
             limits: limits.into(),
             tools: OnceLock::new(),
+            eof: CancellationToken::new(),
         }
     }
 
@@ -93,38 +95,6 @@ impl Server {
     #[must_use]
     pub fn under(self, policy: Arc<Policy>) -> Self {
         Self { policy, ..self }
-    }
-
-    /// Serves one client on standard input and output, until it leaves.
-    ///
-    /// # Errors
-    /// What ended the session, where that was not the client.
-    pub async fn serve_stdio(self) -> Result<(), String> {
-        let (input, output) = stdio::standard();
-        self.serve(input, output).await
-    }
-
-    /// Serves one client on two streams of lines, until it leaves.
-    ///
-    /// # Errors
-    /// What ended the session, where that was not the client.
-    pub async fn serve<R, W>(self, input: R, output: W) -> Result<(), String>
-    where
-        R: AsyncRead + Send + Unpin + 'static,
-        W: AsyncWrite + Send + Unpin + 'static,
-    {
-        let (lines, eof) = stdio::Lines::new(input, output);
-        let bounded = unread::Bounded::new(lines, eof.clone());
-        match guard::Guard::new(self, eof.clone()).serve(bounded).await {
-            Ok(running) => tokio::select! {
-                ended = running.waiting() => ended.map(drop).map_err(|error| error.to_string()),
-                // The library waits for a client that does not read until that client ends.
-                () = async { eof.cancelled().await; tokio::time::sleep(LEAVING).await } => Ok(()),
-            },
-            // A client that leaves before it says anything did nothing wrong, and neither did we.
-            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-            Err(error) => Err(error.to_string()),
-        }
     }
 
     fn tools(&self) -> &[Tool] {
@@ -146,6 +116,21 @@ impl Server {
 
     fn has_prompts(&self) -> bool {
         self.prompts.all().next().is_some()
+    }
+
+    /// The methods that are there, for whoever asks for another one.
+    fn methods(&self) -> Vec<&'static str> {
+        let mut methods = vec!["initialize", "server/discover", "ping", "tools/list", "tools/call"];
+        if self.has_prompts() {
+            methods.extend(["prompts/list", "prompts/get"]);
+        }
+        if !self.resources.is_empty() {
+            methods.extend(["resources/list", "resources/templates/list", "resources/read"]);
+        }
+        if self.has_prompts() || !self.resources.is_empty() {
+            methods.push("completion/complete");
+        }
+        methods
     }
 
     fn begin(&self, context: &RequestContext<RoleServer>) -> Call {
@@ -363,6 +348,7 @@ impl ServerHandler for Server {
         let arguments = request.arguments.clone().unwrap_or_default();
         let (progress, telling) = progress::of(&context);
         let call = self.begin(&context).with_progress(progress).with_person(asked.person);
+        let sent = call.sent.clone();
         tokio::select! {
             result = self.call(offered, arguments, call) => {
                 // A question that was left behind is the answer of this call, whatever else it says.
@@ -375,7 +361,14 @@ impl ServerHandler for Server {
             // It only ever tells; the call decides when it is done.
             never = telling => match never {},
             // Nothing more is sent for a cancelled call; the library drops this answer.
-            () = context.ct.cancelled() => Err(cancelled()),
+            () = async {
+                context.ct.cancelled().await;
+                sent.is_given_up("the client cancelled the call");
+            } => Err(cancelled()),
+            () = async {
+                grace_ends(&self.eof).await;
+                sent.is_given_up("the client left, or this program was told to end");
+            } => Ok(failed(&ending(&sent)).into()),
         }
     }
 }

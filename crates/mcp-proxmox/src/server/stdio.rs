@@ -3,9 +3,10 @@
 //! What the library leaves open: **what comes before the first request is dropped** (a client that gave up
 //! its `server/discover` cancels it; the library would end the process over that); **the end of input is
 //! told** to those who are at work; **what is no message is answered** (see `lines`); and **where the
-//! output cannot be written any more, the input is over too**: nobody is there to be served.
+//! output cannot be written any more, the input is over too**: nobody is there to be served. Complaints that are not
+//! read hold up what comes after them, but never the end.
 
-use std::{future::Future, io, sync::Arc};
+use std::{collections::VecDeque, future::Future, io, sync::Arc};
 
 use rmcp::{
     RoleServer,
@@ -16,14 +17,23 @@ use rmcp::{
         io::{StdioReader, StdioWriter, stdio_pipes},
     },
 };
+use serde_json::Value;
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
     sync::Mutex,
     task::JoinHandle,
+    time::{Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::lines::{Found, Reading};
+use super::{
+    lines::{Found, Line, Reading, no_batch, read_one},
+    session::LEAVING,
+    traffic::Traffic,
+};
+
+/// How many bytes of input are held while a complaint waits to be read.
+const HELD: usize = 1 << 20;
 
 /// Standard input and output.
 pub(super) fn standard() -> (StdioReader, StdioWriter) {
@@ -37,9 +47,17 @@ pub(super) struct Lines<R, W> {
     output: Output<W>,
     /// A complaint that is being written. The next line waits for it, so that they cannot pile up.
     complaining: Option<JoinHandle<()>>,
+    /// What came meanwhile.
+    held: VecDeque<Line>,
+    n_held_bytes: usize,
+    /// When the input ended, and how long complaints are waited for then.
+    over: Option<Instant>,
     /// Whether the client has chosen its protocol era.
     is_open: bool,
     eof: CancellationToken,
+    traffic: Traffic,
+    /// Messages of a batch that were not taken up yet.
+    batched: VecDeque<RxJsonRpcMessage<RoleServer>>,
 }
 
 /// Where lines are written, one after the other.
@@ -59,8 +77,13 @@ impl<R: AsyncRead, W> Lines<R, W> {
             reading: Reading::default(),
             output: Output { stream, gone: CancellationToken::new() },
             complaining: None,
+            held: VecDeque::new(),
+            n_held_bytes: 0,
+            over: None,
             is_open: false,
             eof: eof.clone(),
+            traffic: Traffic::default(),
+            batched: VecDeque::new(),
         };
         (lines, eof)
     }
@@ -98,26 +121,100 @@ where
     /// The next message; `None` when there will be no more. Whoever waits for it may give up waiting.
     async fn next(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            if let Some(complaining) = &mut self.complaining {
-                // It fails only where the output does, and that is noticed below.
-                let _ = complaining.await;
-                self.complaining = None;
+            if let Some(message) = self.batched.pop_front() {
+                return Some(message);
             }
-            let line = tokio::select! {
-                () = self.output.gone.cancelled() => None,
-                line = self.reading.next(&mut self.input) => line,
+            let complaint = match self.line().await?.read() {
+                Found::Message(message) => match self.traffic.take(&message, None) {
+                    Ok(()) => {
+                        let done = self.traffic.is_cancelled(&message);
+                        self.complain(done);
+                        return Some(*message);
+                    }
+                    Err(complaint) => Some(complaint),
+                },
+                Found::Nothing => None,
+                Found::Batch(items) if self.traffic.takes_batches => self.take_apart(items),
+                Found::Batch(_) => Some(no_batch()),
+                Found::Complaint(complaint) => Some(complaint),
             };
-            match line?.read() {
-                Found::Message(message) => return Some(*message),
-                Found::Nothing => {}
-                Found::Complaint(complaint) => {
-                    let (output, line) = (self.output.clone(), complaint.to_string());
-                    self.complaining =
-                        Some(tokio::spawn(async move { drop(output.write(line.into()).await) }));
-                }
+            self.complain(complaint);
+        }
+    }
+
+    /// The next line, as soon as no complaint waits to be read. Meanwhile lines are held, so that the end of the input
+    /// is seen.
+    async fn line(&mut self) -> Option<Line> {
+        loop {
+            let is_free = self.complaining.is_none();
+            if is_free && let Some(line) = self.held.pop_front() {
+                self.n_held_bytes -= line.len().min(self.n_held_bytes);
+                return Some(line);
+            }
+            if is_free && self.over.is_some() {
+                return None;
+            }
+            let may_read = self.over.is_none() && self.n_held_bytes < HELD;
+            let given_up = self.over.unwrap_or_else(Instant::now);
+            tokio::select! {
+                () = self.output.gone.cancelled() => return None,
+                // Somebody else knows that it is over.
+                () = self.eof.cancelled() => return None,
+                // It fails only where the output does, and that is noticed above.
+                () = finished(&mut self.complaining), if !is_free => {}
+                line = self.reading.next(&mut self.input), if may_read => match line {
+                    Some(line) if is_free => return Some(line),
+                    Some(line) => {
+                        self.n_held_bytes += line.len();
+                        self.held.push_back(line);
+                    }
+                    None => self.over = Some(Instant::now() + LEAVING),
+                },
+                () = sleep_until(given_up), if self.over.is_some() => return None,
             }
         }
     }
+
+    /// Takes up what a batch holds. Hands back what is to be said at once.
+    fn take_apart(&mut self, items: Vec<Value>) -> Option<Value> {
+        let batch = self.traffic.begin_batch();
+        for item in items {
+            match read_one(item) {
+                Found::Message(message) => match self.traffic.take(&message, Some(batch)) {
+                    Ok(()) => {
+                        let done = self.traffic.is_cancelled(&message);
+                        self.complain(done);
+                        self.batched.push_back(*message);
+                    }
+                    Err(refused) => self.traffic.answer_within(batch, refused),
+                },
+                Found::Complaint(complaint) => self.traffic.answer_within(batch, complaint),
+                Found::Nothing | Found::Batch(_) => {}
+            }
+        }
+        self.traffic.end_of_batch(batch)
+    }
+
+    /// Writes what the library does not know of.
+    fn complain(&mut self, complaint: Option<Value>) {
+        let Some(complaint) = complaint else { return };
+        let (output, line) = (self.output.clone(), complaint.to_string());
+        let before = self.complaining.take();
+        self.complaining = Some(tokio::spawn(async move {
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            drop(output.write(line.into()).await);
+        }));
+    }
+}
+
+/// Waits until a complaint was written.
+async fn finished(complaining: &mut Option<JoinHandle<()>>) {
+    if let Some(writing) = complaining {
+        let _ = writing.await;
+    }
+    *complaining = None;
 }
 
 impl<R, W> Transport<RoleServer> for Lines<R, W>
@@ -132,7 +229,13 @@ where
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let output = self.output.clone();
-        async move { output.write(serde_json::to_vec(&message)?).await }
+        let line = self.traffic.send(&message);
+        async move {
+            match line {
+                Some(line) => output.write(line.to_string().into()).await,
+                None => Ok(()),
+            }
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {

@@ -173,9 +173,25 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_input_is_seen_though_nothing_is_read() {
         let (mut transport, mut requests, _answers, eof) = full().await;
+        for id in 0..HELD / 2 {
+            let request =
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");
+            requests.write_all(request.as_bytes()).await.unwrap();
+        }
+        drop(requests);
+        let last = timeout(PATIENCE / 2, transport.receive()).await;
+        assert!(last.expect("the end is seen").is_none());
+        assert!(eof.is_cancelled());
+    }
+
+    /// Each of these is refused, since its id is in use, and nobody reads that.
+    #[tokio::test]
+    async fn the_end_of_input_is_seen_though_no_complaint_is_read() {
+        let (mut transport, mut requests, _answers, eof) = full().await;
         requests.write_all(&REQUEST.repeat(HELD / 2)).await.unwrap();
         drop(requests);
-        assert!(transport.receive().await.is_none());
+        let last = timeout(PATIENCE / 2, transport.receive()).await;
+        assert!(last.expect("the end is seen").is_none());
         assert!(eof.is_cancelled());
     }
 }

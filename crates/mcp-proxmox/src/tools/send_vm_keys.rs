@@ -21,7 +21,7 @@ use crate::{
     console::keys::Typing,
     failure::Failure,
     lookup::guest::real_name,
-    person::{Consent, Question},
+    person::{Agreed, Consent, Question},
     tier::HardChange,
 };
 use look::Scene;
@@ -66,7 +66,7 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     node: String,
-    /// `sent`, `lost` (the connection broke), `unconfirmed`, `declined`, `dry_run`.
+    /// `sent`, `lost` (the connection broke), `unconfirmed`, `declined`, `unanswered`, `dry_run`.
     outcome: &'static str,
     to: String,
     /// What was to be typed: its length, and the names of keys.
@@ -106,9 +106,18 @@ impl Tool for SendVmKeys {
         if input.dry_run {
             return Ok(Output::dry_run(&scene, &typing, must_ask));
         }
-        if must_ask && let Some(declined) = ask(call, &input, &scene, &typing).await? {
-            return Ok(declined);
-        }
+        let agreed = if must_ask {
+            match ask(call, &input, &scene, &typing).await? {
+                Consent::Given(agreed) => agreed,
+                Consent::Refused(refusal) => {
+                    let mut output = Output::new(&scene, &typing, refusal.word());
+                    output.notes.push(refusal.told("nothing was typed"));
+                    return Ok(output);
+                }
+            }
+        } else {
+            Agreed::NotAsked
+        };
         let vmid = scene.found.guest.vmid;
         let latest = call.deadline - KEPT;
         let Some((_alone, has_waited)) = call.policy.alone_with(vmid.get(), latest).await else {
@@ -124,9 +133,14 @@ impl Tool for SendVmKeys {
             scene = look::at(pve.reader(), call, &vmid.to_string(), input.serial).await?;
         }
         let open = match call.policy.audit() {
-            Some(audit) => Some(audit.open(about(&pve, call, &input, &scene, &typing))?),
+            Some(audit) => {
+                let about = about(&pve, call, &input, &scene, (&typing, agreed));
+                Some(audit.open(about, call.sent.clone())?)
+            }
             None => None,
         };
+        let (what, guest) = (typing.in_words(), &scene.found.guest);
+        call.sent.begins(format!("type {what} into {} of {guest}", scene.to));
         call.progress.report(1.0, None, "typing");
         let seconds = input.listen_seconds.unwrap_or(2);
         let result = typist::carry_out(&pve, call, &scene, &typing, seconds).await;
@@ -141,13 +155,13 @@ impl Tool for SendVmKeys {
     }
 }
 
-/// Asks the person, where there is one. Hands back the answer of a person who did not agree.
+/// Asks the person, where there is one.
 async fn ask(
     call: &Call,
     input: &Input,
     scene: &Scene,
     typing: &Typing,
-) -> Result<Option<Output>, Failure> {
+) -> Result<Consent, Failure> {
     let place = scene.place();
     let subject = format!("type into {} of {}", scene.to, scene.found.guest);
     // Whoever agrees has to know to what.
@@ -161,16 +175,7 @@ async fn ask(
     );
     let what = format!("to type into {place}");
     let question = Question { subject, text };
-    Ok(match call.person.consents(question, &what, input.confirm).await? {
-        Consent::Given => None,
-        Consent::Refused(why) => {
-            let mut declined = Output::new(scene, typing, "declined");
-            declined.notes.push(format!(
-                "{why}; nothing was typed. Do not ask again unless the user wants to"
-            ));
-            Some(declined)
-        }
-    })
+    call.person.consents(question, &what, input.confirm).await
 }
 
 /// What the audit log says of it: of the text its length.
@@ -179,7 +184,7 @@ fn about(
     call: &Call,
     input: &Input,
     scene: &Scene,
-    typing: &Typing,
+    (typing, agreed): (&Typing, Agreed),
 ) -> Map<String, Value> {
     let arguments = json!({
         "vm": label(&input.vm),
@@ -187,7 +192,7 @@ fn about(
         "text": format!("{} characters, which are not recorded", typing.n_characters),
         "keys": typing.names,
     });
-    audit::about(pve.reader(), call, SendVmKeys::NAME, &arguments, &scene.found)
+    audit::about(pve.reader(), call, SendVmKeys::NAME, &arguments, &scene.found, agreed)
 }
 
 impl Output {

@@ -43,7 +43,7 @@ async fn an_older_client_is_asked_while_the_call_waits() {
         (json!({ "action": "accept", "content": { "confirm": true } }), "done", 1),
         (json!({ "action": "accept", "content": { "confirm": false } }), "declined", 0),
         (json!({ "action": "decline" }), "declined", 0),
-        (json!({ "action": "cancel" }), "declined", 0),
+        (json!({ "action": "cancel" }), "unanswered", 0),
     ] {
         let sim = lab_at_once().await;
         let answer = tokio::task::block_in_place(|| {
@@ -53,7 +53,10 @@ async fn an_older_client_is_asked_while_the_call_waits() {
             let question = program.receive();
             assert_eq!(question["method"], "elicitation/create", "{question}");
             let text = question["params"]["message"].as_str().unwrap();
-            assert!(text.contains("Stop app1 (VM 100 on pve1)") && text.contains("lost"), "{text}");
+            assert_eq!(
+                text,
+                "Stop app1 (VM 100 on pve1) at once, as if its plug were pulled? It has been up for 1d 1h. What it has not saved is lost."
+            );
             let schema = &question["params"]["requestedSchema"];
             assert_eq!(schema["properties"]["confirm"]["type"], "boolean");
             assert!(posts(&sim).is_empty(), "something was sent before anybody agreed");
@@ -218,6 +221,28 @@ async fn on_the_command_line_yes_agrees() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn on_the_command_line_what_is_not_known_to_be_done_is_no_success() {
+    let mut lab = lab();
+    lab.guest_mut(101).unwrap().takes = pve_sim::Takes::UntilTold;
+    lab.guest_mut(120).unwrap().takes = pve_sim::Takes::UntilTold;
+    let sim = Sim::start(lab).await.unwrap();
+    // Whether it arrived nobody knows, and no task of ours is to be seen.
+    let lost = pve_sim::Rule::post("/nodes/pve1/qemu/100/status/stop");
+    sim.answer(lost.status(596, "Connection timed out"));
+    for (arguments, code, outcome) in [
+        (["stop_vm", "vm=100", "wait_seconds=10"], 3, "unknown"),
+        (["start_vm", "vm=101", "wait_seconds=1"], 3, "running"),
+        (["shutdown_vm", "vm=120", "wait_seconds=0"], 0, "running"),
+    ] {
+        let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        command.env("PVE_ACCESS_TIER", "write").arg("call").args(arguments).arg("--yes");
+        let (ended, stdout, _) = tokio::task::block_in_place(|| run(&mut command));
+        assert!(stdout.contains(&format!("outcome: {outcome}\n")), "{stdout}");
+        assert_eq!(ended, code, "{arguments:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn progress_is_told_while_a_task_runs() {
     let mut lab = lab();
     lab.guest_mut(101).unwrap().takes = pve_sim::Takes::Polls(3);
@@ -242,5 +267,85 @@ async fn progress_is_told_while_a_task_runs() {
     let done: Vec<f64> =
         told.iter().map(|told| told["params"]["progress"].as_f64().unwrap()).collect();
     assert!(done.windows(2).all(|pair| pair[0] < pair[1]), "{done:?}");
+    for told in &told {
+        let params = &told["params"];
+        for number in [&params["progress"], &params["total"]].into_iter().filter_map(Value::as_f64)
+        {
+            assert!((number * 10.0 - (number * 10.0).round()).abs() < 1e-6, "{params}");
+        }
+    }
+    let words: Vec<_> = told.iter().map(|told| &told["params"]["message"]).collect();
+    assert!(words.windows(2).all(|pair| pair[0] != pair[1]), "{words:?}");
     assert!(told[1]["params"]["message"].as_str().unwrap().starts_with("start: "), "{told:?}");
+}
+
+/// The questions of all actions, as a person reads them.
+#[tokio::test(flavor = "multi_thread")]
+async fn questions_are_sentences() {
+    let sim = lab_at_once().await;
+    for (tool, arguments, expected) in [
+        ("start_vm", json!({ "vm": "101" }), "Start db1 (VM 101 on pve1)?"),
+        ("resume_vm", json!({ "vm": "103" }), "Resume paused (VM 103 on pve1)?"),
+        (
+            "shutdown_vm",
+            json!({ "vm": "120" }),
+            "Shut down ct1 (container 120 on pve1)? It has been up for 1h. Whoever uses it is interrupted.",
+        ),
+        (
+            "reset_vm",
+            json!({ "vm": "106" }),
+            "Reset broken (VM 106 on pve1) at once, as if its reset button were pressed? It has been up for 1h. What it has not saved is lost.",
+        ),
+        (
+            "suspend_vm",
+            json!({ "vm": "100", "to_disk": true }),
+            "Hibernate app1 (VM 100 on pve1)? It has been up for 1d 1h. Its memory is saved and it stops; it does nothing until it is resumed.",
+        ),
+        (
+            "shutdown_vm",
+            json!({ "vm": "107", "timeout_seconds": 30 }),
+            "Shut down managed (VM 107 on pve2)? It has been up for 1h. Whoever uses it is interrupted. The HA manager cares for it (now: started): it is asked for `stopped`, acts in its own time, gives the guest 30 s, then STOPS IT HARD, which loses what is not saved, and keeps it stopped until start_vm.",
+        ),
+    ] {
+        let asked = tokio::task::block_in_place(|| {
+            let mut program = program(&sim, &[("PVE_CONFIRM", "always")]);
+            initialize(&mut program, "2025-06-18");
+            send_call(&mut program, 5, tool, &arguments);
+            program.receive()
+        });
+        assert_eq!(asked["params"]["message"], expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_was_not_answered_is_told_apart_from_a_no_and_from_one_that_was_not_put() {
+    let sim = lab_at_once().await;
+    let told = |arguments: Value, reply: Value| {
+        tokio::task::block_in_place(|| {
+            let mut program = program(&sim, &[]);
+            initialize(&mut program, "2025-06-18");
+            send_call(&mut program, 77, "stop_vm", &arguments);
+            let mut answer = json!({ "jsonrpc": "2.0", "id": program.receive()["id"] });
+            answer.as_object_mut().unwrap().extend(reply.as_object().unwrap().clone());
+            program.send(&answer);
+            program.receive()["result"].to_string()
+        })
+    };
+    let vm = json!({ "vm": "100" });
+    let no = told(vm.clone(), json!({ "result": { "action": "decline" } }));
+    assert!(no.contains("Do not ask again"), "{no}");
+    let closed = told(vm.clone(), json!({ "result": { "action": "cancel" } }));
+    assert!(closed.contains("may be made again") && !closed.contains("Do not ask"), "{closed}");
+    // Whether the user saw it nobody knows, so that the model's word does not count either.
+    let broken = json!({ "error": { "code": -32603, "message": "no window" } });
+    for arguments in [&vm, &json!({ "vm": "100", "confirm": true })] {
+        let failed = told(arguments.clone(), broken.clone());
+        assert!(failed.contains("unanswered") && failed.contains("no window"), "{failed}");
+    }
+    let unable = json!({ "error": { "code": -32601, "message": "Method not found" } });
+    let refused = told(vm, unable.clone());
+    assert!(refused.contains("cannot ask") && refused.contains("confirm: true"), "{refused}");
+    assert!(posts(&sim).is_empty());
+    let agreed = told(json!({ "vm": "100", "confirm": true }), unable);
+    assert!(agreed.contains("done"), "{agreed}");
 }

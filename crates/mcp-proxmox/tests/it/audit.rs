@@ -56,6 +56,7 @@ async fn a_write_leaves_two_lines_that_say_who_did_what_to_what_and_how_it_went(
         assert_eq!(sent[name], value, "{name}");
     }
     assert_eq!(sent["arguments"]["vm"], "app1");
+    assert_eq!(sent["consent"], "not required");
     assert_eq!((&outcome["event"], &outcome["outcome"]), (&json!("outcome"), &json!("done")));
     assert_eq!((&outcome["id"], &outcome["upid"]), (&sent["id"], &answer["task"]));
     assert_eq!(outcome["after"], "stopped");
@@ -97,6 +98,25 @@ async fn a_log_that_cannot_be_written_stops_the_write() {
     assert!(sim.change(|lab| lab.guest(100).unwrap().is_up()));
 }
 
+/// Waits until the task of VM 101 is looked at, without a clock: its request was answered by then.
+fn until_followed(sim: &Sim) {
+    let is_followed = || sim.requests().iter().any(|seen| seen.path.contains("/tasks/UPID"));
+    while !is_followed() {
+        std::thread::yield_now();
+    }
+}
+
+/// The record says what was sent, and why nobody knows what came of it.
+fn is_given_up(record: &Record, why: &str) {
+    let lines = record.lines();
+    let [sent, outcome] = lines.as_slice() else { panic!("{lines:#?}") };
+    assert_eq!((&sent["event"], &outcome["outcome"]), (&json!("send"), &json!("unknown")));
+    let told = |name: &str| outcome[name].as_str().unwrap();
+    assert!(told("sent").starts_with("start qemu/101 (task UPID:pve1:"), "{outcome}");
+    assert!(told("upid").starts_with("UPID:pve1:"), "{outcome}");
+    assert!(told("why").contains(why), "{outcome}");
+}
+
 /// Waits until a request was sent, without a clock.
 async fn until_sent(sim: &Sim) {
     while posts(sim).is_empty() {
@@ -123,6 +143,7 @@ async fn a_call_that_is_given_up_is_recorded_as_unknown() {
     }
     let lines = record.lines();
     assert_eq!((&lines[1]["outcome"], &lines[1]["id"]), (&json!("unknown"), &lines[0]["id"]));
+    assert!(lines[1]["why"].as_str().unwrap().starts_with("the client cancelled"), "{}", lines[1]);
     // The task goes on all the same.
     assert_eq!(sim.change(|lab| lab.tasks.iter().filter(|task| task.endtime.is_none()).count()), 2);
     sim.change(pve_sim::Cluster::finish_tasks);
@@ -141,12 +162,121 @@ async fn a_client_that_leaves_during_a_write_leaves_an_unknown_outcome_behind() 
         let params = json!({ "name": "start_vm", "arguments": { "vm": "101" } });
         program
             .send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params }));
-        while posts(&sim).is_empty() {
-            std::thread::yield_now();
-        }
-        assert!(program.end().status.success());
+        until_followed(&sim);
+        let ended = program.end();
+        assert!(ended.status.success());
+        let told = ended.lines.join("\n");
+        assert!(told.contains("`start qemu/101 (task UPID:pve1:"), "{told}");
+        assert!(told.contains("may take effect, and was not waited for"), "{told}");
+    });
+    is_given_up(&record, "the client left");
+    assert_eq!(record.lines()[0]["client"], "test");
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_during_a_write_leaves_an_unknown_outcome_behind() {
+    for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
+        let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
+        let record = Record::new(&format!("signal{signal}"));
+        tokio::task::block_in_place(|| {
+            let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+            command.env("PVE_ACCESS_TIER", "write").env("PVE_AUDIT_LOG", &record.0);
+            let mut program = Program::start(&mut command);
+            program.initialize("2025-11-25");
+            let params = json!({ "name": "start_vm", "arguments": { "vm": "101" } });
+            program.send(
+                &json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params }),
+            );
+            until_followed(&sim);
+            program.signal(signal);
+            let answer = program.receive();
+            assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(9), &json!(true)));
+            assert!(answer.to_string().contains("`start qemu/101 (task UPID:pve1:"), "{answer}");
+            assert_eq!(program.ends_by_itself().code(), Some(code));
+        });
+        is_given_up(&record, "told to end");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_during_a_write_on_the_command_line_leaves_an_unknown_outcome_behind() {
+    let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
+    let record = Record::new("signal-call");
+    tokio::task::block_in_place(|| {
+        let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        command.env("PVE_ACCESS_TIER", "write").env("PVE_AUDIT_LOG", &record.0);
+        command.args(["call", "start_vm", "vm=101"]);
+        let mut program = Program::start(&mut command);
+        until_followed(&sim);
+        program.signal("-INT");
+        assert_eq!(program.ends_by_itself().code(), Some(130));
+    });
+    is_given_up(&record, "told to end");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_consent_came_about_is_recorded() {
+    let sim = start().await;
+    let record = Record::new("consent");
+    let policy =
+        || Policy::new(None, "".parse().unwrap(), Confirm::Destructive, Some(record.0.clone()));
+    let arguments = json!({ "vm": "106", "confirm": true });
+    structured(&call_on(write_server_with(&sim, policy()), "stop_vm", arguments).await);
+    tokio::task::block_in_place(|| {
+        let command = || {
+            let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+            command.env("PVE_ACCESS_TIER", "write").env("PVE_AUDIT_LOG", &record.0);
+            command
+        };
+        let mut flag = command();
+        flag.args(["call", "stop_vm", "vm=100", "--yes"]);
+        assert_eq!(crate::process::run(&mut flag).0, 0);
+        let mut program = Program::start(&mut command());
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": { "elicitation": {} },
+            "clientInfo": { "name": "test", "version": "1" } });
+        program.request("initialize", hello);
+        program.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        let params = json!({ "name": "stop_vm", "arguments": { "vm": "120" } });
+        program
+            .send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params }));
+        let yes = json!({ "action": "accept", "content": { "confirm": true } });
+        let id = program.receive()["id"].clone();
+        program.send(&json!({ "jsonrpc": "2.0", "id": id, "result": yes }));
+        assert_eq!(program.receive()["result"]["structuredContent"]["outcome"], "done");
     });
     let lines = record.lines();
-    assert_eq!((lines.len(), &lines[1]["outcome"]), (2, &json!("unknown")));
-    assert_eq!(lines[0]["client"], "test");
+    let how: Vec<_> = lines.iter().filter_map(|line| line["consent"].as_str()).collect();
+    assert_eq!(how, ["confirm: true", "--yes", "asked and accepted"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_after_something_was_typed_leaves_its_length_behind_and_not_the_text()
+{
+    let mut demo = pve_sim::Cluster::demo();
+    let shell = pve_sim::Program::shell("mail", "root");
+    demo.guest_mut(110).unwrap().terminal = pve_sim::Terminal::running(shell);
+    let sim = Sim::start(demo).await.unwrap();
+    let record = Record::new("left-typing");
+    let told = tokio::task::block_in_place(|| {
+        let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        command.env("PVE_ACCESS_TIER", "write").env("PVE_CONFIRM", "never");
+        let mut program = Program::start(command.env("PVE_AUDIT_LOG", &record.0));
+        program.initialize("2025-11-25");
+        let arguments = json!({ "vm": "110", "serial": 0, "text": "hunter2", "keys": ["enter"],
+            "listen_seconds": 20 });
+        let params = json!({ "name": "send_vm_keys", "arguments": arguments });
+        program
+            .send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params }));
+        while !sim.terminal_messages().iter().any(|message| message.starts_with("0:")) {
+            std::thread::yield_now();
+        }
+        program.end().lines.join("\n")
+    });
+    let lines = record.lines();
+    let what = "type 7 characters, then enter into ";
+    assert!(told.contains(what) && !told.contains("hunter2"), "{told}");
+    assert!(lines[1]["sent"].as_str().unwrap().starts_with(what), "{lines:?}");
+    assert!(!format!("{lines:?}").contains("hunter2"), "{lines:?}");
 }

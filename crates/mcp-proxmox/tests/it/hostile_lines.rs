@@ -146,3 +146,105 @@ fn a_client_that_closes_our_output_leaves_no_server_running() {
     assert!(wait(&mut child).success());
     drop(input);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_that_is_in_use_is_refused_and_can_be_used_again_afterwards() {
+    let mut program = started();
+    // The wait of this call keeps its id in use.
+    let params =
+        json!({ "name": "get_vm_console", "arguments": { "vm": "100", "listen_seconds": 2 } });
+    let call = json!({ "jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": params });
+    program.send(&call);
+    program.send(&json!({ "jsonrpc": "2.0", "id": "same", "method": "tools/list" }));
+    let refused = program.receive();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("same"), &json!(-32600)));
+    let answer = program.receive();
+    assert!(answer["id"] == "same" && answer["result"].is_object(), "{answer}");
+    program.send(&json!({ "jsonrpc": "2.0", "id": "same", "method": "ping" }));
+    assert!(program.receive()["result"].is_object());
+}
+
+#[test]
+fn a_request_of_a_wrong_shape_is_answered_under_its_own_id() {
+    let mut program = started();
+    for id in [json!(5), json!("five"), json!(u64::MAX)] {
+        let line = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": [1] });
+        program.send(&line);
+        let told = program.receive();
+        assert_eq!((&told["id"], &told["error"]["code"]), (&id, &json!(-32600)));
+        assert!(told["error"]["message"].as_str().unwrap().contains("`params`"), "{told}");
+    }
+    for (line, id, why) in [
+        (json!({ "jsonrpc": "2.0", "id": 8.5, "method": "ping" }), json!(8.5), "`id` has to be"),
+        (json!({ "jsonrpc": "2.0", "id": [], "method": "ping" }), Value::Null, "`id` has to be"),
+        (json!({ "jsonrpc": "2.0", "id": 9, "method": 7 }), json!(9), "`method` has to be"),
+        (json!({ "jsonrpc": "1.0", "id": 9, "method": "ping" }), json!(9), "`jsonrpc` has to be"),
+        (json!({ "id": 9, "method": "ping" }), json!(9), "`jsonrpc` has to be"),
+        (json!({ "jsonrpc": "2.0", "id": 9 }), json!(9), "not a JSON-RPC 2.0 message"),
+    ] {
+        program.send(&line);
+        let told = program.receive();
+        assert_eq!((&told["id"], &told["error"]["code"]), (&id, &json!(-32600)), "{line}");
+        assert!(told["error"]["message"].as_str().unwrap().contains(why), "{told}");
+    }
+}
+
+#[test]
+fn a_batch_is_answered_as_one_where_the_revision_has_batches() {
+    for revision in ["2024-11-05", "2025-03-26"] {
+        let mut program = Program::demo();
+        program.initialize(revision);
+        program.send_raw(
+            r#"[{"jsonrpc":"2.0","id":11,"method":"tools/list"},{"jsonrpc":"2.0","method":"notifications/roots/list_changed"},
+            {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"list_nodes","arguments":{}}},
+            {"jsonrpc":"2.0","id":11,"method":"ping"},{"jsonrpc":"2.0","id":13,"method":7},{"jsonrpc":"2.0","id":14,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"x","version":"1"}}},3]"#
+                .replace('\n', "")
+                .as_str(),
+        );
+        let answers: Value = serde_json::from_str(&program.line()).unwrap();
+        let answers = answers.as_array().unwrap();
+        let n_of = |id: Value, part: &str| {
+            answers.iter().filter(|answer| answer["id"] == id && answer[part].is_object()).count()
+        };
+        assert_eq!(answers.len(), 6, "{answers:#?}");
+        assert_eq!((n_of(json!(11), "result"), n_of(json!(11), "error")), (1, 1));
+        assert_eq!((n_of(json!("b"), "result"), n_of(json!(13), "error")), (1, 1));
+        assert_eq!((n_of(json!(14), "error"), n_of(Value::Null, "error")), (1, 1));
+        // Notifications alone are not answered, nothing at all is a mistake.
+        program.send_raw(r#"[{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]"#);
+        assert_eq!(complaint(&mut program, "[]").0, -32600);
+        let many = format!("[{}1]", "1,".repeat(64));
+        assert_eq!(complaint(&mut program, &many).0, -32600);
+        goes_on(&mut program);
+    }
+}
+
+#[test]
+fn what_is_not_there_or_comes_too_early_is_said_in_words() {
+    let mut program = Program::demo();
+    let early = program.request("tools/list", json!({}));
+    assert!(early["error"]["message"].as_str().unwrap().contains("`initialize` first"), "{early}");
+    // A handshake that is none, and then one.
+    let mut program = Program::demo();
+    for wrong in [json!({}), json!({ "protocolVersion": 5 })] {
+        let told = program.request("initialize", wrong);
+        assert_eq!(told["error"]["code"], -32602);
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.contains("`protocolVersion`, `capabilities` and `clientInfo`"), "{told}");
+    }
+    assert_eq!(program.initialize("2025-11-25")["protocolVersion"], "2025-11-25");
+    let mut program = started();
+    for method in ["foo", "logging/setLevel"] {
+        let params = if method == "foo" { json!({}) } else { json!({ "level": "info" }) };
+        let told = program.request(method, params);
+        let message = told["error"]["message"].as_str().unwrap();
+        let expected = format!("there is no method `{method}` here; those that are there: ");
+        let (start, methods) = message.split_at(expected.len());
+        assert_eq!((&told["error"]["code"], start), (&json!(-32601), expected.as_str()));
+        // Each of them is there.
+        for there in methods.split(", ").filter(|there| *there != "initialize") {
+            let code = &program.request(there, json!({}))["error"]["code"];
+            assert_ne!(code, &json!(-32601), "{there}");
+        }
+    }
+}

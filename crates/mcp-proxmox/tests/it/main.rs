@@ -41,6 +41,7 @@ mod get_vm_status;
 mod hanging_nodes;
 mod hostile_lines;
 mod hosts;
+mod in_the_way;
 mod lifecycle_faults;
 mod lifecycle_recorded;
 mod list_networks;

@@ -134,6 +134,19 @@ impl Program {
         self.request("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 
+    /// Sends a signal, such as `-TERM`.
+    #[cfg(unix)]
+    pub fn signal(&self, signal: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+
+    /// Waits for the end of a program whose input is still open.
+    #[cfg(unix)]
+    pub fn ends_by_itself(&mut self) -> ExitStatus {
+        wait(&mut self.child)
+    }
+
     /// Closes the input and waits for the end.
     pub fn end(mut self) -> Ended {
         drop(self.input.take());

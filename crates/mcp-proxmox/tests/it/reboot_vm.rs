@@ -14,6 +14,8 @@ async fn a_guest_that_reboots_is_another_run_afterwards() {
         let sim = start().await;
         let answer = answer(&sim, "reboot_vm", json!({ "vm": vm, "timeout_seconds": 90 })).await;
         assert_eq!((&answer["outcome"], &answer["after"]), (&json!("done"), &json!("running")));
+        let told = notes(&answer);
+        assert!(told.contains("its uptime is ") && told.contains(" before"), "{told}");
         assert_eq!(posts(&sim), [format!("/nodes/pve1/{path}/status/reboot timeout=90")]);
     }
 }

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use crate::power::{answer, posts, refusal, start};
+use crate::{
+    power::{answer, posts, refusal, start},
+    support::notes,
+};
 
 #[tokio::test]
 async fn a_running_vm_is_reset() {
@@ -21,4 +24,14 @@ async fn containers_and_stopped_vms_have_nothing_to_reset() {
     assert!(told.contains("is stopped") && told.contains("start_vm"), "{told}");
     let told = refusal(&sim, "reset_vm", json!({ "vm": "104" })).await;
     assert!(told.contains("hibernated"), "{told}");
+}
+
+#[tokio::test]
+async fn a_paused_vm_that_is_reset_is_said_to_do_nothing_still() {
+    let sim = start().await;
+    for dry_run in [true, false] {
+        let arguments = json!({ "vm": "103", "dry_run": dry_run });
+        let answer = answer(&sim, "reset_vm", arguments).await;
+        assert!(notes(&answer).contains("does nothing until resume_vm"), "{answer}");
+    }
 }

@@ -124,3 +124,31 @@ async fn a_client_that_reads_late_gets_every_answer() {
         assert!(raw.ends() < Duration::from_secs(5));
     });
 }
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_is_told_to_end_ends_whatever_its_client_does() {
+    let sim = sim_that_hangs().await;
+    tokio::task::block_in_place(|| {
+        // Its client has not shaken hands yet. The answer shows that the program serves.
+        let mut waiting = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        let mut waiting = crate::process::Program::start(&mut waiting);
+        waiting.send_raw("hello");
+        assert_eq!(waiting.receive()["error"]["code"], -32700);
+        waiting.signal("-TERM");
+        assert_eq!(waiting.ends_by_itself().code(), Some(143));
+        // Its client waits for an answer, and reads none of those that there are.
+        let mut raw = Raw::start(&sim);
+        raw.call(2, "list_vms");
+        for id in 3..300_u64 {
+            raw.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }));
+        }
+        let id = raw.child.id().to_string();
+        let killed = std::process::Command::new("kill").args(["-INT", &id]).status();
+        assert!(killed.unwrap().success());
+        let (input, output) = (raw.input.take(), raw.output.take());
+        let took = raw.ends();
+        assert!(took < Duration::from_secs(6), "it took {took:?}");
+        drop((input, output));
+    });
+}

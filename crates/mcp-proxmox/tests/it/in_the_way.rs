@@ -1,0 +1,78 @@
+//! What is in the way of one tool that starts or stops guests is in the way of all of them: it is found before
+//! anything is sent, and a dry run finds it too.
+
+use pve_sim::{Cluster, Guest, Rule, Sim, State, Task};
+use serde_json::{Value, json};
+
+use crate::power::{lab, refusal};
+
+/// The tools, and the state in which a VM has to be for each.
+const TOOLS: [(&str, State); 7] = [
+    ("start_vm", State::Stopped),
+    ("shutdown_vm", State::Running),
+    ("reboot_vm", State::Running),
+    ("stop_vm", State::Running),
+    ("reset_vm", State::Running),
+    ("suspend_vm", State::Running),
+    ("resume_vm", State::Paused),
+];
+
+/// Puts something in the way of VM 100, and asks that every tool says so in these words.
+async fn is_refused(told: &[&str], put: impl Fn(&mut Cluster), rule: Option<Rule>) {
+    for (tool, state) in TOOLS {
+        for dry_run in [false, true] {
+            let mut lab = lab();
+            let guest: &mut Guest = lab.guest_mut(100).unwrap();
+            guest.state = state;
+            put(&mut lab);
+            let sim = Sim::start(lab).await.unwrap();
+            if let Some(rule) = &rule {
+                sim.answer(rule.clone());
+            }
+            let arguments: Value = json!({ "vm": "100", "dry_run": dry_run });
+            let refused = refusal(&sim, tool, arguments).await;
+            for words in told {
+                assert!(refused.contains(words), "{tool}: {words} is not in: {refused}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_template_is_in_the_way() {
+    is_refused(&["template"], |lab| lab.guest_mut(100).unwrap().template = true, None).await;
+}
+
+#[tokio::test]
+async fn a_lock_is_in_the_way_with_who_put_it_there_and_since_when() {
+    let told = ["locked (snapshot-delete) by qmdelsnapshot of admin@pve since 2026-", "still runs"];
+    let put = |lab: &mut Cluster| {
+        lab.guest_mut(100).unwrap().lock = Some("snapshot-delete".to_owned());
+        let task = ("pve1", "qmdelsnapshot", "100", "admin@pve");
+        let task = Task::ended(task.0, task.1, task.2, task.3, (1_796_020_100, 0), "");
+        lab.tasks.push(task.still_running());
+    };
+    is_refused(&told, put, None).await;
+}
+
+#[tokio::test]
+async fn a_task_at_work_is_in_the_way() {
+    let put = |lab: &mut Cluster| {
+        let task = Task::ended("pve1", "qmigrate", "100", "admin@pve", (1_796_020_100, 0), "");
+        lab.tasks.push(task.still_running());
+    };
+    is_refused(&["qmigrate of admin@pve since", "wait for its end"], put, None).await;
+}
+
+#[tokio::test]
+async fn a_node_that_is_off_is_in_the_way() {
+    let put = |lab: &mut Cluster| lab.node_mut("pve1").unwrap().online = false;
+    is_refused(&["pve1", "offline"], put, None).await;
+}
+
+#[tokio::test]
+async fn a_missing_privilege_is_in_the_way() {
+    let rights = json!({ "/vms/100": { "VM.Audit": 1 } });
+    let rule = Rule::get("/access/permissions").data(&rights);
+    is_refused(&["VM.PowerMgmt on /vms/100", "pveum"], |_| {}, Some(rule)).await;
+}

@@ -35,6 +35,7 @@ def is_listed(user, recorded):
             user.check(f"{what}: nothing is made up of one that does not run", figures == [None] * 3, row)
         else:
             user.check(f"{what}: memory", row.get("mem%") == round(guest["mem"] * 100 / guest["maxmem"], 1), row)
+            user.check(f"{what}: CPU", row.get("cpu%") == round(guest["cpu"] * 100, 1), row)
             # A VM's zero means that nobody knows; a container's figure is real.
             is_unknown = row.get("disk%") is None
             user.check(f"{what}: the use of its disk is known of containers only", is_unknown == (guest["type"] == "qemu"), row)

@@ -53,6 +53,8 @@ async fn the_guests_of_the_cluster_are_listed_as_they_are() {
         assert!(web["disk%"].is_null(), "how full a VM's disk is is not known");
         let container = row(&answer["guests"], "vmid", &json!(200));
         assert_eq!(container["disk%"], 11.5);
+        let dns = row(&answer["guests"], "vmid", &json!(101));
+        assert_eq!((&dns["cpu%"], &container["cpu%"]), (&json!(0.9), &json!(0.0)));
         assert_eq!(row(&answer["guests"], "vmid", &json!(105))["status"], "stopped (lock: backup)");
         assert_eq!(row(&answer["guests"], "vmid", &json!(102))["status"], "template");
         let dead = row(&answer["guests"], "vmid", &json!(110));
@@ -96,6 +98,8 @@ async fn nodes_are_listed_with_the_one_that_is_off() {
             (&json!("online"), &json!(2), &json!("9.2.11"))
         );
         assert!(on["memory"].as_str().unwrap().contains("of 23.5 GiB"), "{on}");
+        assert!(on["uptime"].as_str().unwrap().starts_with("2h"), "{on}");
+        assert!(on["cpu%"].as_f64().is_some_and(|cpu| cpu > 0.0 && cpu < 100.0), "{on}");
         let off = row(&answer["nodes"], "node", &json!("pve2"));
         assert_eq!(off["status"], "offline");
         for figure in ["cpu%", "cores", "memory", "root_disk", "uptime", "version", "load"] {
@@ -124,6 +128,11 @@ async fn a_running_and_a_stopped_container_are_told_apart() {
     assert_eq!((&answer["type"], &answer["status"]), (&json!("lxc"), &json!("running")));
     assert!(answer["disk"].as_str().unwrap().contains("28.9 of 252.0 GiB"), "{answer}");
     assert!(answer["swap"].as_str().unwrap().contains("of 128.0 MiB"), "{answer}");
+    for (vm, status) in [("201", "stopped"), ("202", "template"), ("204", "stopped")] {
+        let answer = answer_as(ROOT, "get_vm_status", json!({ "vm": vm })).await;
+        assert_eq!((&answer["type"], &answer["status"]), (&json!("lxc"), &json!(status)));
+        assert!(answer.get("uptime").is_none() && answer.get("cpu_percent").is_none(), "{answer}");
+    }
 }
 
 #[tokio::test]

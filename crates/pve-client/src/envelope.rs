@@ -94,7 +94,10 @@ fn open<T: DeserializeOwned>(body: &[u8]) -> Result<Parsed<Option<T>>, Unreadabl
 /// The encoding is looked at once for all of it: that is faster than string by string, and every type needs one
 /// reader instead of two.
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_str(&String::from_utf8_lossy(body))
+    match str::from_utf8(body) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_str(&String::from_utf8_lossy(body)),
+    }
 }
 
 fn absent<T>() -> Data<T> {

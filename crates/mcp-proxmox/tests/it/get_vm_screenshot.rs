@@ -24,7 +24,7 @@ use crate::support::{access, call, call_on, demo, failed, failure, server, setti
 const TOOL: &str = "get_vm_screenshot";
 const OPERATOR: &str = "ops@pve!rw";
 /// What the recorded screen shows, as the tool made a picture of it. Somebody has read the words on it:
-/// SeaBIOS, a VM that is ready, BusyBox, a prompt. `UPDATE_DOCS=1` makes it anew; then read them again.
+/// the firmware, a VM that is ready, a shell, a prompt. `UPDATE_DOCS=1` makes it anew; then read them again.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/recorded_screen.png");
 
 /// A picture that was decoded.

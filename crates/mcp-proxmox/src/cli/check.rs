@@ -165,6 +165,9 @@ fn privileges(permissions: Permissions, world: &World) -> io::Result<ExitCode> {
         for line in lines {
             print(&format!("      {line}"))?;
         }
+        for caution in view::cautions(&rights) {
+            print(&format!("      {caution}"))?;
+        }
     }
     let is_blind = seen.iter().any(|seen| seen.is_nothing && seen.need.is_basic);
     Ok(if is_blind { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -11,6 +11,7 @@ pub mod text;
 
 use pve_client::{
     Error, Kind, Reader, RefusalKind, Upid,
+    access::Permissions,
     console::{ConsoleError, ConsoleProblem, Size},
     guest::{self, Current},
     task, version,
@@ -30,14 +31,46 @@ pub fn refused(asked: &str, error: &Error) -> Failure {
         if matches!(refusal.kind(), RefusalKind::Forbidden { privileges, .. }
             if privileges.iter().any(|privilege| privilege == "VM.Console")));
     let failure = Failure::from_pve(asked, error);
-    if is_missing {
-        failure.hint(
-            "PVEAuditor does not hold VM.Console: the token's owner can make a role with it (`pveum role add ConsoleReader --privs VM.Console`) \
-             and give it to the token on /vms; with privilege separation the user needs it too",
-        )
-    } else {
-        failure
+    if is_missing { failure.hint(ROLE) } else { failure }
+}
+
+/// How a token gets what PVE's own roles for looking do not hold.
+const ROLE: &str = "PVEAuditor does not hold VM.Console: the token's owner can make a role with it (`pveum role add ConsoleReader --privs VM.Console`) \
+    and give it to the token on /vms; with privilege separation the user needs it too";
+
+/// Whether the token certainly may not open the consoles of a guest. Where its privileges cannot be read,
+/// PVE will say it.
+pub fn lacks_right(found: &Found, permissions: &Result<Permissions, Error>) -> bool {
+    let holds = |held: &Permissions| held.values().any(|held| held.contains_key("VM.Console"));
+    // A pool can give what the path of the guest does not name in older versions.
+    found.listed.pool.is_none() && permissions.as_ref().is_ok_and(|held| !holds(held))
+}
+
+/// Says in words what PVE would refuse, so that nothing is opened for it.
+///
+/// # Errors
+/// When the token certainly may not.
+pub fn refuse_without_right(
+    found: &Found,
+    permissions: &Result<Permissions, Error>,
+) -> Result<(), Failure> {
+    if !lacks_right(found, permissions) {
+        return Ok(());
     }
+    let vmid = found.guest.vmid;
+    let what =
+        format!("the API token lacks the privilege VM.Console on /vms/{vmid}; nothing was opened");
+    Err(Failure::new(what).hint(ROLE))
+}
+
+/// Why nothing moves on a VM, where QEMU does not run it. Its list and its status say `running` all the same.
+pub fn standstill(current: &Current) -> Option<String> {
+    let state = current.qmpstatus.as_deref().filter(|state| *state != "running")?;
+    Some(match state {
+        "paused" => "the VM is paused: nothing moves until it is resumed".to_owned(),
+        "io-error" => "the VM is paused (io-error): nothing moves until it is resumed".to_owned(),
+        other => format!("the VM is {}: nothing moves on it", label(other)),
+    })
 }
 
 /// `web01` (100), as failures name it.

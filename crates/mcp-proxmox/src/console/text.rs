@@ -5,12 +5,10 @@ use pve_client::{Kind, guest::Current};
 use super::{
     kind,
     listen::{Heard, MOST_BYTES},
+    standstill,
 };
 use crate::{
-    answer::{
-        Bytes,
-        clean::{label, sentence},
-    },
+    answer::{Bytes, clean::sentence},
     lookup::guest::Found,
 };
 
@@ -62,9 +60,7 @@ impl Text {
             Kind::Lxc => "tty".to_owned(),
             Kind::Qemu => heard.port.clone().or(asked).unwrap_or_else(|| "serial0".to_owned()),
         };
-        if let Some(state) = current.qmpstatus.as_deref().filter(|state| *state != "running") {
-            notes.push(format!("the VM is {}: it writes nothing", label(state)));
-        }
+        notes.extend(standstill(current));
         if heard.ended {
             notes.push("the console ended by itself".to_owned());
         }

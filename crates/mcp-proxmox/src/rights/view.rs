@@ -267,6 +267,20 @@ pub fn mending(seen: &[Seen], token: &str) -> Vec<String> {
     lines
 }
 
+/// What whoever types those commands has to know of PVE's list of permissions.
+pub fn cautions(rights: &Rights) -> Vec<String> {
+    let paths = by_path(rights).into_iter().map(|(path, _)| path);
+    let other: Vec<String> = paths.filter(|path| path != "/").collect();
+    let groups = "an entry of a user replaces what its groups have on the same path: give those roles to the user too";
+    let deeper = (!other.is_empty()).then(|| {
+        format!(
+            "what is given on / does not reach a path that has an entry of its own for this user or token, as {} may have: give the roles there too",
+            listed(&other)
+        )
+    });
+    [groups.to_owned()].into_iter().chain(deeper).collect()
+}
+
 fn role_name(privileges: &str) -> String {
     let last = privileges.rsplit(['.', ' ']).next().unwrap_or(privileges);
     format!("MCP{last}")

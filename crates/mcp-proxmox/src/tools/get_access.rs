@@ -118,6 +118,7 @@ impl Output {
         if !to_mend.is_empty() {
             notes
                 .push("only the token's owner can mend it; a change takes some seconds".to_owned());
+            notes.extend(view::cautions(&rights));
         }
         Self {
             user: label(user),

@@ -35,6 +35,8 @@ use crate::{
 const STATUS_SECONDS: u64 = 8;
 /// How long it may take to list what is on it, in seconds.
 const CONTENT_SECONDS: u64 = 28;
+/// How long all nodes together may take, in seconds: less than the call has, so that what is known is told.
+const ALL_SECONDS: u64 = 44;
 /// Of how many nodes a storage that is not shared is listed.
 const NODES: usize = 8;
 /// How many nodes are asked at once.
@@ -174,13 +176,14 @@ async fn look(
     let n_asked = if storage.is_shared { 2 } else { NODES };
     let nodes: Vec<NodeName> =
         places.into_iter().take(n_asked).map(|place| place.node.clone()).collect();
+    let latest = call.part(ALL_SECONDS);
     let ask = |node: NodeName| async move {
-        let status =
-            pve.until(call.part(STATUS_SECONDS)).get(storage::status(&node, &storage.id)).await;
+        let within = |seconds| pve.until(call.part(seconds).min(latest));
+        let status = within(STATUS_SECONDS).get(storage::status(&node, &storage.id)).await;
         let is_active = status.as_ref().is_ok_and(|status| status.active == Some(true));
         let content = if is_active {
             let request = storage::content(&node, &storage.id, vmid);
-            Some(pve.until(call.part(CONTENT_SECONDS)).get(request).await)
+            Some(within(CONTENT_SECONDS).get(request).await)
         } else {
             None
         };

@@ -4,7 +4,7 @@
 //! at a time: so it listens for a few seconds and lets go. **It types nothing**: the connection that a
 //! [`Reader`] opens cannot.
 
-use pve_client::{Kind, Reader, console::SerialPort, guest, task};
+use pve_client::{Kind, Reader, access, console::SerialPort, guest, task};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,8 @@ use crate::{
 
 /// How many lines are shown where nothing else is asked for.
 const LINES: usize = 60;
+/// How long the token's privileges may take, in seconds.
+const RIGHTS_SECONDS: u64 = 8;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -91,12 +93,17 @@ impl Tool for GetVmConsole {
 
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
         let found = find(&pve, &input.vm).await?;
-        let (current, version) =
-            tokio::join!(pve.get(guest::current(&found.guest)), console::version_of(&pve));
+        let part = pve.until(call.part(RIGHTS_SECONDS));
+        let (current, permissions, version) = tokio::join!(
+            pve.get(guest::current(&found.guest)),
+            part.get(access::permissions_on(found.guest.vmid)),
+            console::version_of(&pve),
+        );
         let current = current.map_err(|error| {
             Failure::from_pve(&format!("read the state of {}", found.guest.vmid), &error)
         })?;
         console::refuse_in_words(&found, &current, version)?;
+        console::refuse_without_right(&found, &permissions)?;
         console::refuse_missing_port(&pve, call, &found, input.serial).await?;
         let serial = input.serial.and_then(SerialPort::new);
         let terminal = match pve.watch_terminal(&found.guest, serial, SIZE).await {
@@ -122,7 +129,11 @@ impl Tool for GetVmConsole {
         }
         notes.extend(said);
         if text::is_silent(found.guest.kind, &heard) {
-            notes.extend(silent(&pve, call, &found, heard.received()).await);
+            match console::standstill(&current) {
+                // To listen longer or to press Enter would bring nothing.
+                Some(_) => notes.push("nothing came".to_owned()),
+                None => notes.extend(silent(&pve, call, &found, heard.received()).await),
+            }
         }
         Ok(Output {
             vmid: found.guest.vmid.get(),

@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use pve_client::{
-    Kind, Reader,
+    Kind, Reader, access,
     console::{ConsoleError, ConsoleProblem, Screenshot},
-    guest,
+    guest::{self, Current},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ use crate::{
     },
     call::Call,
     catalog::{Tool, Toolset},
-    console::{named, refused},
+    console::{named, refuse_without_right, refused, standstill},
     failure::Failure,
     lookup::guest::{Found, find},
     tier::Reads,
@@ -33,6 +33,8 @@ use picture::Area;
 
 /// How long a screen may take to come, in seconds.
 const LOOK_SECONDS: u64 = 20;
+/// How long the token's privileges may take, in seconds.
+const RIGHTS_SECONDS: u64 = 8;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -68,7 +70,12 @@ impl Tool for GetVmScreenshot {
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Picture, Failure> {
         let crop = input.crop.as_deref().map(Area::parse).transpose()?;
         let found = find(&pve, &input.vm).await?;
-        let current = pve.get(guest::current(&found.guest)).await.map_err(|error| {
+        let part = pve.until(call.part(RIGHTS_SECONDS));
+        let (current, permissions) = tokio::join!(
+            pve.get(guest::current(&found.guest)),
+            part.get(access::permissions_on(found.guest.vmid)),
+        );
+        let current = current.map_err(|error| {
             Failure::from_pve(&format!("read the state of {}", found.guest.vmid), &error)
         })?;
         let who = named(&found);
@@ -78,6 +85,7 @@ impl Tool for GetVmScreenshot {
             ))
             .hint("start_vm starts it, if this server may; get_vm_status tells more"));
         }
+        refuse_without_right(&found, &permissions)?;
         let wait = input.wait_change_seconds.map(Duration::from_secs);
         let seen = look(&pve, call, &found, wait, crop);
         let seen = seen.await.map_err(|error| not_seen(&who, &error))?;
@@ -88,7 +96,8 @@ impl Tool for GetVmScreenshot {
         };
         let picture = picture::of(shot, area, input.max_width.unwrap_or(1024));
         let picture = picture.ok_or_else(|| Failure::bug(Self::NAME))?;
-        let text = told(&found, &seen, &area, &picture, call, input.wait_change_seconds);
+        let of = (&found, &current);
+        let text = told(of, &seen, &area, &picture, call, input.wait_change_seconds);
         Ok(Picture { text, png: picture.png })
     }
 }
@@ -154,7 +163,7 @@ fn not_seen(who: &str, error: &ConsoleError) -> Failure {
 
 /// What the picture shows, in words.
 fn told(
-    found: &Found,
+    (found, current): (&Found, &Current),
     seen: &Seen,
     area: &Area,
     picture: &picture::Made,
@@ -167,9 +176,11 @@ fn told(
         Kind::Lxc => "container",
     };
     let time = call.time(Timestamp::now().as_second()).unwrap_or_default();
+    let state = current.qmpstatus.as_deref().or(current.status.as_deref());
     let mut text = format!(
-        "screen of {what} {} on {} at {time}: {width} x {height} pixels",
+        "screen of {what} {}, {} on {} at {time}: {width} x {height} pixels",
         named(found),
+        state.map_or_else(|| "in an unknown state".to_owned(), label),
         label(found.guest.node.as_str())
     );
     let (x, y, wide, high) = (area.x, area.y, area.width, area.height);
@@ -182,15 +193,20 @@ fn told(
     }
     let size = Bytes(picture.png.len() as u64);
     let _ = write!(text, "; PNG of {size}; drawn by `{}`", seen.server);
+    let still = standstill(current);
     if let Some([red, green, blue]) = picture.only_colour {
         let colour = match (red, green, blue) {
             (0, 0, 0) => "black".to_owned(),
             _ => format!("#{red:02x}{green:02x}{blue:02x}"),
         };
-        let _ = write!(
-            text,
-            "\nit is one colour ({colour}): a blank screen, a display in standby, or a guest that shows nothing yet"
-        );
+        let _ = write!(text, "\nit is one colour ({colour})");
+        // Of a guest that stands still the state says enough.
+        if still.is_none() {
+            text += ": a blank screen, a display in standby, or a guest that shows nothing yet";
+        }
+    }
+    if let Some(why) = &still {
+        let _ = write!(text, "\n{why}");
     }
     match (seen.changed, waited) {
         (Some(false), Some(seconds)) => {

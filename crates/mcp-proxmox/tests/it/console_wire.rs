@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use mcp_proxmox::tier::{Access, Level};
 use pve_client::{
-    CaBundle, GuestRef, Kind, Reader, Tls, Trust, VmId,
+    CaBundle, Error, GuestRef, Kind, Reader, Tls, Trust, VmId,
     console::{ConsoleProblem, Size},
 };
 use pve_sim::{
-    Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Options, Rule, Sim, Terminal, TerminalFault,
+    Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Options, Role, Rule, Sim, Terminal, TerminalFault,
 };
 use serde_json::{Value, json};
 
@@ -182,6 +182,65 @@ async fn a_ticket_is_used_once_and_a_lost_opening_is_not_tried_again() {
     let lost = reader(&sim).watch_terminal(&mail(), None, SIZE).await;
     assert!(lost.is_err());
     assert_eq!(sim.requests().len(), 1, "a POST is sent once");
+}
+
+/// A ticket that the simulator gave this token for a guest's terminal, and that nobody used: port and text.
+async fn unused_ticket(sim: &Sim, token: &str, guest: &GuestRef) -> (String, String) {
+    let path = format!("/nodes/{}/qemu/{}/vncwebsocket", guest.node, guest.vmid);
+    sim.forget_rules();
+    sim.forget_requests();
+    sim.answer(Rule::get(&path).status(502, "Bad Gateway"));
+    let reader = Reader::new(settings(sim, token, DEMO_TOKEN_SECRET));
+    assert!(reader.watch_terminal(guest, None, SIZE).await.is_err());
+    sim.forget_rules();
+    let asked = sim.requests().into_iter().find(|seen| seen.path.contains("/vncwebsocket"));
+    let query = asked.unwrap().path.split_once('?').unwrap().1.to_owned();
+    let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)).map(percent);
+    (value("port=").unwrap(), value("vncticket=").unwrap())
+}
+
+#[tokio::test]
+async fn a_ticket_opens_nothing_but_the_console_for_which_its_token_got_it() {
+    // However slow the machine is, they are refused for what they are and not for their age.
+    let options = Options { ticket_life: Duration::from_secs(600), ..Options::default() };
+    let sim = Sim::start_with(Cluster::demo(), options).await.unwrap();
+    let other_token = "root@pam!other";
+    sim.change(|cluster| {
+        cluster.token(other_token, DEMO_TOKEN_SECRET).grant("/", "root@pam", Role::administrator());
+    });
+    let other_guest = GuestRef {
+        node: "pve1".parse().unwrap(),
+        kind: Kind::Qemu,
+        vmid: VmId::try_from(130u32).unwrap(),
+    };
+    let own = unused_ticket(&sim, DEMO_TOKEN_ID, &mail()).await;
+    let of_other_guest = unused_ticket(&sim, DEMO_TOKEN_ID, &other_guest).await;
+    let of_other_token = unused_ticket(&sim, other_token, &mail()).await;
+    let mut changed = own.clone();
+    let last = changed.1.pop().unwrap();
+    changed.1.push(if last == 'A' { 'B' } else { 'A' });
+    until_nothing_is_open(&sim).await;
+    let open = async |(port, ticket): &(String, String)| {
+        sim.forget_rules();
+        let given = json!({ "port": port, "ticket": ticket, "user": DEMO_TOKEN_ID,
+            "upid": "UPID:pve2:00000001:00000001:6B0D1770:vncproxy:110:root@pam!demo:" });
+        sim.answer(Rule::post("/nodes/pve2/qemu/110/termproxy").data(&given));
+        reader(&sim).watch_terminal(&mail(), None, SIZE).await
+    };
+    for (what, ticket) in
+        [("guest", &of_other_guest), ("token", &of_other_token), ("letter", &changed)]
+    {
+        let refused = open(ticket).await.unwrap_err();
+        let ConsoleProblem::NotOpened(Error::Refused(refusal)) = &refused.problem else {
+            panic!("another {what}: {refused:?}")
+        };
+        assert_eq!(refusal.status, 401, "another {what}");
+        assert!(refused.to_string().contains("invalid PVEVNC ticket"), "another {what}: {refused}");
+        until_nothing_is_open(&sim).await;
+    }
+    // Nothing else was wrong: the same ways let the right one in.
+    open(&own).await.expect("the console that the ticket is for").close().await;
+    until_nothing_is_open(&sim).await;
 }
 
 /// What a query's value was before it was encoded.

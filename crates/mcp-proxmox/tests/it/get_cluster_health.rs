@@ -6,7 +6,7 @@ use mcp_proxmox::tier::{Access, Level};
 use pve_client::Reader;
 use pve_sim::{
     BackupJob, Cluster, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Guest, Role, Sim,
-    Storage, Volume,
+    Storage, Task, Volume,
 };
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
@@ -200,6 +200,36 @@ async fn a_cluster_that_is_well_takes_a_few_lines_that_say_what_was_looked_at() 
     let text = mcp_proxmox::answer::text::draw(answer.as_object().unwrap());
     assert_eq!(text.lines().count(), 2, "{text}");
     assert!(tokens(&answer) < 120, "{} tokens", tokens(&answer));
+}
+
+#[tokio::test]
+async fn maintenance_an_unknown_state_and_warnings_are_told_apart() {
+    let mut cluster = well();
+    // The HA manager knows nodes only where it manages something.
+    cluster.guest_mut(100).unwrap().ha = Some("started".to_owned());
+    cluster.node_mut("pve2").unwrap().maintenance = true;
+    cluster.node_mut("pve3").unwrap().silent = true;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let times = (now.as_secs() - 600, now.as_secs() - 540);
+    cluster.tasks.push(Task::ended("pve1", "vzdump", "100", "root@pam", times, "WARNINGS: 1"));
+    let sim = Sim::start(cluster).await.unwrap();
+    let answer = answer(&sim, TOOL, json!({})).await;
+    for (severity, sentence, evidence) in [
+        ("critical", "1 node is in an unknown state: pve3", "pvestatd there is dead or hangs"),
+        ("notice", "1 node is in maintenance: pve2", "the HA manager keeps guests away"),
+        ("notice", "1 vzdump task ended with warnings", "100 on pve1: WARNINGS: 1"),
+    ] {
+        let found = finding(&answer, sentence);
+        assert_eq!((&found["severity"], &found["finding"]), (&json!(severity), &json!(sentence)));
+        assert!(found["evidence"].as_str().unwrap().contains(evidence), "{found}");
+    }
+    // It votes all the same.
+    assert!(answer["checked"].as_str().unwrap().contains("quorum (3 of 3 votes)"), "{answer:#}");
+    assert_eq!(findings(&answer).len(), 3, "{answer:#}");
+    let missed = not_checked(&answer);
+    assert!(missed.contains("everything of pve3: it is not known to be online"), "{missed}");
+    let asked = sim.requests().iter().any(|seen| seen.path.starts_with("/nodes/pve3/"));
+    assert!(!asked, "nothing is asked of a node of which nothing is known");
 }
 
 #[tokio::test]

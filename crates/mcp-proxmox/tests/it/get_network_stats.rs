@@ -99,6 +99,69 @@ async fn a_report_that_fails_leaves_the_history_of_the_node() {
     assert!(!rows(&answer["guest_nics"]).is_empty());
 }
 
+/// A report in which every counter is another, from a node whose clock says this.
+const REPORT: &str = "\
+# ip -details -statistics address
+7: eno7: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP group default qlen 1000
+    link/ether bc:24:11:00:00:07 brd ff:ff:ff:ff:ff:ff promiscuity 0 minmtu 68 maxmtu 65535
+    RX:  bytes packets errors dropped  missed   mcast
+          1024      11     12      13      14      15
+    TX:  bytes packets errors dropped carrier collsns
+          2048      21     22      23      24      25
+
+# ip -details -4 route show
+";
+
+#[tokio::test]
+async fn each_counter_is_in_its_own_column_with_the_time_at_which_the_node_printed_it() {
+    let sim = demo().await;
+    let date = "Mon, 30 Nov 2026 06:26:25 GMT";
+    let report = Rule::get("/nodes/pve1/report").data(&json!(REPORT)).header("Date", date);
+    sim.answer(report);
+    let answer = answer(&sim, "get_network_stats", json!({ "node": "pve1" })).await;
+    assert_eq!(answer["counters_read_at"], "2026-11-30T06:26:25+00:00");
+    assert_eq!(
+        rows(&answer["interfaces"]),
+        [json!({
+            "iface": "eno7", "type": "card", "state": "up",
+            "rx": "1.0 KiB", "rx_packets": 11, "rx_errors": 12, "rx_dropped": 13, "rx_overruns": 14,
+            "tx": "2.0 KiB", "tx_packets": 21, "tx_errors": 22, "tx_dropped": 23, "tx_carrier": 24,
+            "collisions": 25,
+        })]
+    );
+}
+
+#[tokio::test]
+async fn a_report_that_the_token_may_not_read_leaves_the_history_and_names_the_privilege() {
+    let sim = demo().await;
+    let refusal = "Permission check failed (/nodes/pve1, Sys.Audit)";
+    sim.answer(Rule::get("/nodes/pve1/report").status(403, refusal));
+    let answer = answer(&sim, "get_network_stats", json!({ "node": "pve1" })).await;
+    let missing = answer["not_available"].to_string();
+    assert!(missing.contains("Sys.Audit on /nodes/pve1"), "{missing}");
+    assert!(answer["node_traffic"].as_str().unwrap().contains("over the last hour"), "{answer}");
+    assert!(notes(&answer).contains("node_traffic is from PVE's history"), "{answer}");
+}
+
+#[tokio::test]
+async fn the_report_that_the_recorded_node_could_not_give_is_named_beside_its_history() {
+    let sim = Sim::replay(Recordings::load()).await.unwrap();
+    let access = Access::new(Level::Read, Reader::new(settings(&sim, "root@pam!lab", "any")));
+    let arguments = json!({ "node": "pve1" });
+    let answer = structured(&call_on(server(access), "get_network_stats", arguments).await);
+    let missing = answer["not_available"].to_string();
+    assert!(missing.contains("counters of the node's interfaces"), "{missing}");
+    assert!(missing.contains("596") && missing.contains("Broken pipe"), "{missing}");
+    // Nothing went through the recorded node's cards.
+    assert_eq!(
+        answer["node_traffic"],
+        "in 0 B/s, out 0 B/s now; in 0 B/s, out 0 B/s on average over the last hour"
+    );
+    assert!(answer.get("interfaces").is_none(), "{answer}");
+    assert!(notes(&answer).contains("node_traffic is from PVE's history"), "{answer}");
+    assert_eq!(rows(&answer["guest_nics"]).len(), 3);
+}
+
 #[tokio::test]
 async fn a_report_without_the_chapter_is_said_to_have_none() {
     let sim = demo().await;

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use mcp_proxmox::tier::{Access, Level};
 use pve_client::Reader;
 use pve_sim::{
-    Cluster, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Recordings, Sim, Task, Terminal,
-    TerminalFault, Version,
+    Cluster, DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Recordings, Sim, State, Task,
+    Terminal, TerminalFault, Version,
 };
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
@@ -171,6 +171,30 @@ async fn a_missing_privilege_is_named_with_a_role_that_holds_it() {
         told.contains("VM.Console on /vms/110") && told.contains("--privs VM.Console"),
         "{told}"
     );
+    // A pool may give what is not seen from here, and this one is in none.
+    sim.forget_requests();
+    let told = failed(&call_as(&sim, DEMO_AUDITOR_ID, json!({ "vm": "homeassistant" })).await);
+    assert!(
+        told.contains("VM.Console on /vms/130") && told.contains("--privs VM.Console"),
+        "{told}"
+    );
+    assert!(told.contains("nothing was opened"), "{told}");
+    assert!(sim.requests().iter().all(|seen| seen.method == "GET"), "a console was asked for");
+}
+
+#[tokio::test]
+async fn a_vm_that_stands_still_is_said_to_and_nobody_is_told_to_listen_longer() {
+    for (state, words) in [
+        (State::Paused, "the VM is paused: nothing moves until it is resumed"),
+        (State::IoError, "the VM is paused (io-error): nothing moves until it is resumed"),
+    ] {
+        let sim = with_terminal(Terminal::waiting("mail login: ")).await;
+        sim.change(|cluster| cluster.guest_mut(110).unwrap().state = state);
+        let answer = answer(&sim, TOOL, json!({ "vm": 110, "listen_seconds": 1 })).await;
+        let told = notes(&answer);
+        assert!(told.contains(words), "{told}");
+        assert!(!told.contains("isten longer") && !told.contains("send_vm_keys"), "{told}");
+    }
 }
 
 #[tokio::test]

@@ -43,6 +43,15 @@ async fn a_vm_is_told_in_words() {
     let nic = row(&answer["nics"], "nic", &json!("net0"));
     assert_eq!((&nic["device"], &nic["bridge"]), (&json!("virtio"), &json!("vmbr0")));
     assert_eq!((&nic["firewall"], &nic["tag"]), (&json!("off"), &Value::Null));
+    assert_eq!(nic["mac"], "BC:24:11:00:00:6F");
+}
+
+#[tokio::test]
+async fn the_hardware_addresses_of_a_container_are_those_of_its_interfaces() {
+    let proxy = details(&demo().await, "reverse-proxy").await;
+    for (nic, mac) in [("net0", "BC:24:11:00:00:C9"), ("net1", "BC:24:11:00:C9:01")] {
+        assert_eq!(row(&proxy["nics"], "nic", &json!(nic))["mac"], mac, "{proxy}");
+    }
 }
 
 #[tokio::test]
@@ -93,6 +102,8 @@ async fn the_agent_tells_what_is_inside() {
     );
     let address = row(&answer["addresses"], "interface", &json!("ens18"));
     assert_eq!(address["addresses"], "192.168.10.111");
+    let mac = address["mac"].as_str().unwrap();
+    assert!(mac.eq_ignore_ascii_case("BC:24:11:00:00:6F"), "{mac}");
     let root = row(&answer["filesystems"], "mountpoint", &json!("/"));
     assert!(root["used"].as_str().unwrap().contains("of 400.0 GiB (41.0%)"), "{root}");
     assert!(answer.get("not_available").is_none(), "{answer}");

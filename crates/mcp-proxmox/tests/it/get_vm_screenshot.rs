@@ -3,10 +3,15 @@
 use std::io::Cursor;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use mcp_proxmox::tier::{Access, Level};
+use jiff::tz::TimeZone;
+use mcp_proxmox::{
+    call::Call,
+    catalog::{ALL, Catalog},
+    tier::{Access, Level},
+};
 use pve_client::{GuestRef, Kind, Reader, VmId, console::ConsoleProblem};
 use pve_sim::{
-    DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Recordings, Screen, ScreenFault, Sim,
+    DEMO_AUDITOR_ID, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Recordings, Screen, ScreenFault, Sim, State,
     Version,
 };
 use rmcp::model::CallToolResult;
@@ -14,10 +19,13 @@ use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
 
 use crate::get_vm_console::until_nothing_is_open;
-use crate::support::{call, call_on, demo, failed, failure, server, settings, text};
+use crate::support::{access, call, call_on, demo, failed, failure, server, settings, text};
 
 const TOOL: &str = "get_vm_screenshot";
 const OPERATOR: &str = "ops@pve!rw";
+/// What the recorded screen shows, as the tool made a picture of it. Somebody has read the words on it:
+/// the firmware, a VM that is ready, a shell, a prompt. `UPDATE_DOCS=1` makes it anew; then read them again.
+const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/recorded_screen.png");
 
 /// A picture that was decoded.
 pub struct Seen {
@@ -25,7 +33,18 @@ pub struct Seen {
     height: u32,
     rgb: Vec<u8>,
     bytes: usize,
+    png: Vec<u8>,
     text: String,
+}
+
+/// Width, height and pixels of a PNG.
+fn decoded(png: &[u8]) -> (u32, u32, Vec<u8>) {
+    let mut decoder = png::Decoder::new(Cursor::new(png));
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().unwrap();
+    let mut rgb = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut rgb).unwrap();
+    (info.width, info.height, rgb)
 }
 
 pub fn seen(result: &CallToolResult) -> Seen {
@@ -34,20 +53,25 @@ pub fn seen(result: &CallToolResult) -> Seen {
     let image = result.content.iter().find_map(|block| block.as_image()).expect("a picture");
     assert_eq!(image.mime_type, "image/png");
     let bytes = STANDARD.decode(&image.data).unwrap();
-    let mut decoder = png::Decoder::new(Cursor::new(&bytes));
-    decoder.set_transformations(png::Transformations::EXPAND);
-    let mut reader = decoder.read_info().unwrap();
-    let mut rgb = vec![0; reader.output_buffer_size().unwrap()];
-    let info = reader.next_frame(&mut rgb).unwrap();
+    let (width, height, rgb) = decoded(&bytes);
     let text = text(result);
     assert!(!text.contains(&image.data[..40]), "no base64 in the text");
-    Seen { width: info.width, height: info.height, rgb, bytes: bytes.len(), text }
+    Seen { width, height, rgb, bytes: bytes.len(), png: bytes, text }
 }
 
 impl Seen {
     /// The share of pixels that are not of the most frequent colour, black.
     pub fn lit(&self) -> usize {
         self.rgb.chunks(3).filter(|pixel| *pixel != [0, 0, 0]).count()
+    }
+
+    /// The pixels without those of one cell of 9 x 16.
+    fn without_cell(&self, column: usize, row: usize) -> Vec<&[u8]> {
+        let is_in = |at: usize| {
+            let (x, y) = (at % self.width as usize, at / self.width as usize);
+            x / 9 == column && y / 16 == row
+        };
+        self.rgb.chunks(3).enumerate().filter(|(at, _)| !is_in(*at)).map(|(_, rgb)| rgb).collect()
     }
 }
 
@@ -83,10 +107,66 @@ async fn the_recorded_screen_is_the_same_plain_and_packed_in_two_ways() {
     }
     let tight = replayed("vnc-vm-tight", "100").await;
     assert_eq!((tight.width, tight.height), (720, 400));
-    let others = tight.rgb.chunks(3).zip(packed.rgb.chunks(3)).filter(|(a, b)| a != b).count();
-    assert!(others < 200, "a blinking cursor apart they are one screen: {others}");
-    let differing = plain.rgb.chunks(3).zip(packed.rgb.chunks(3)).filter(|(a, b)| a != b).count();
-    assert!(differing < 200, "a blinking cursor apart they are one screen: {differing}");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(RECORDED, &plain.png).unwrap();
+    }
+    let png = std::fs::read(RECORDED).unwrap();
+    let (width, height, rgb) = decoded(&png);
+    let kept = Seen { width, height, rgb, bytes: png.len(), png, text: String::new() };
+    assert_eq!((kept.width, kept.height), (720, 400));
+    for (way, screen) in [("raw", &plain), ("zrle", &packed), ("tight", &tight)] {
+        // A cursor blinks behind the prompt.
+        assert!(screen.without_cell(4, 9) == kept.without_cell(4, 9), "{way}: another picture");
+    }
+}
+
+#[tokio::test]
+async fn the_state_of_the_guest_is_said_and_a_vm_that_stands_still_is_not_guessed_about() {
+    let sim = demo().await;
+    let paused = seen(&call(&sim, TOOL, json!({ "vm": "win11-test" })).await).text;
+    assert!(paused.contains("`win11-test` (122), paused on pve2"), "{paused}");
+    assert!(paused.contains("the VM is paused: nothing moves until it is resumed"), "{paused}");
+    let running = seen(&call(&sim, TOOL, json!({ "vm": "postgres" })).await).text;
+    assert!(running.contains("`postgres` (111), running on pve3"), "{running}");
+    assert!(!running.contains("nothing moves"), "{running}");
+    let container = seen(&call(&sim, TOOL, json!({ "vm": "pihole" })).await).text;
+    assert!(container.contains(", running on "), "{container}");
+    sim.change(|cluster| cluster.guest_mut(111).unwrap().screen = Screen::default());
+    let blank = seen(&call(&sim, TOOL, json!({ "vm": 111 })).await).text;
+    assert!(blank.contains("in standby"), "{blank}");
+    sim.change(|cluster| cluster.guest_mut(111).unwrap().state = State::IoError);
+    let broken = seen(&call(&sim, TOOL, json!({ "vm": 111 })).await).text;
+    assert!(broken.contains("one colour (black)") && !broken.contains("in standby"), "{broken}");
+    assert!(broken.contains("the VM is paused (io-error)"), "{broken}");
+}
+
+#[tokio::test]
+async fn a_plain_wide_screen_comes_at_the_usual_width() {
+    let sim = demo().await;
+    sim.change(|cluster| {
+        let wide = Screen { width: 1600, height: 900, ..Screen::of(&["a line of text"]) };
+        cluster.guest_mut(111).unwrap().screen = wide;
+    });
+    let screen = seen(&call(&sim, TOOL, json!({ "vm": 111 })).await);
+    assert_eq!((screen.width, screen.height), (1024, 576));
+    assert!(screen.text.contains("1600 x 900 pixels, shown at 1024 x 576"), "{}", screen.text);
+}
+
+#[tokio::test]
+async fn a_mute_screen_ends_in_words_within_its_time() {
+    let sim = demo().await;
+    sim.change(|cluster| cluster.guest_mut(111).unwrap().screen.fault = Some(ScreenFault::Mute));
+    let catalog = Catalog::new(ALL, Level::Read, |_| true);
+    let mut call = Call::begin(TimeZone::UTC);
+    // A call whose time is nearly over: the tool's own is cut to it.
+    call.deadline = Instant::now() + Duration::from_secs(8);
+    let arguments = json!({ "vm": 111 }).as_object().cloned().unwrap();
+    let tool = catalog.find(TOOL).unwrap();
+    let told = tool.call(&access(&sim), &call, arguments).await.unwrap_err();
+    assert!(told.what().contains("could not see the screen of `postgres` (111)"), "{told:?}");
+    assert!(told.what().contains("did not answer within"), "{told:?}");
+    assert!(Instant::now() < call.deadline + Duration::from_secs(5));
+    until_nothing_is_open(&sim).await;
 }
 
 #[tokio::test]
@@ -169,6 +249,11 @@ async fn what_cannot_be_seen_is_told_in_words() {
     assert!(told.contains("does not run"), "{told}");
     let told = failed(&call_as(&sim, DEMO_AUDITOR_ID, json!({ "vm": "mail" })).await);
     assert!(told.contains("VM.Console on /vms/110"), "{told}");
+    sim.forget_requests();
+    let alone = json!({ "vm": "homeassistant" });
+    let told = failed(&call_as(&sim, DEMO_AUDITOR_ID, alone).await);
+    assert!(told.contains("VM.Console on /vms/130"), "{told}");
+    assert!(sim.requests().iter().all(|seen| seen.method == "GET"), "a screen was asked for");
     for crop in ["1,2,3", "a", "9000,0,1,1"] {
         let told = failure(&sim, TOOL, json!({ "vm": "mail", "crop": crop })).await;
         assert!(told.contains("`crop`"), "{told}");

@@ -3,12 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use pve_sim::{Cluster, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET, Rule, Sim, Storage};
+use pve_sim::{
+    Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET, Rule,
+    Sim, Storage,
+};
 use serde_json::json;
 
 use crate::{
     get_cluster_health::{call_as, finding, not_checked, tokens},
-    support::{notes, rows, structured},
+    support::{answer, demo, notes, rows, structured},
 };
 
 const TOOL: &str = "get_cluster_health";
@@ -125,4 +128,44 @@ async fn tasks_and_logs_come_from_the_nodes_that_answer_however_many_hang() {
     let answer = structured(&call_as(&sim, GENERATED, timeout, search).await);
     let missing = answer["not_available"].as_array().unwrap();
     assert_eq!(missing.len(), 5, "{missing:?}");
+}
+
+#[tokio::test]
+async fn a_storage_whose_content_hangs_is_still_told_how_full_it_is() {
+    let sim = demo().await;
+    let demo = (DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+    let timeout = Duration::from_secs(2);
+    let ask = || ("get_storage_status", json!({ "storage": "nas" }));
+    sim.answer(Rule::get("/nodes/pve1/storage/nas/content").hang());
+    let began = Instant::now();
+    let answer = structured(&call_as(&sim, demo, timeout, ask()).await);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(answer["used"], "11.4 of 12.0 TiB (94.9%)");
+    let missing = answer["not_available"].to_string();
+    assert!(missing.contains("the content on pve1"), "{missing}");
+    assert!(answer["backups"].is_object(), "another node lists it: {answer}");
+    sim.answer(Rule::get("/nodes/pve3/storage/nas/content").hang());
+    let answer = structured(&call_as(&sim, demo, timeout, ask()).await);
+    assert_eq!(answer["used"], "11.4 of 12.0 TiB (94.9%)");
+    let missing = answer["not_available"].to_string();
+    assert!(
+        missing.contains("content on pve1") && missing.contains("content on pve3"),
+        "{missing}"
+    );
+    assert!(notes(&answer).contains("no node could list its content"), "{answer}");
+    assert!(answer.get("backups").is_none() && answer.get("volumes").is_none(), "{answer}");
+}
+
+#[tokio::test]
+async fn a_node_that_hangs_costs_live_storages_no_more_than_its_own_time() {
+    let sim = demo().await;
+    sim.answer(Rule::get("/nodes/pve1/storage").hang());
+    let began = Instant::now();
+    // With the usual time for a request, which is 35 s.
+    let answer = answer(&sim, "list_storage", json!({ "live": true })).await;
+    let took = began.elapsed();
+    assert!((11..25).contains(&took.as_secs()), "{took:?}");
+    assert_eq!(answer["figures"], "live from pve2, pve3");
+    let told = notes(&answer);
+    assert!(told.contains("figures of pve1 are those that PVE has collected"), "{told}");
 }

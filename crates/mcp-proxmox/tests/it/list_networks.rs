@@ -195,6 +195,62 @@ async fn q100_blank_separated_lists_and_text_numbers_are_read() {
 }
 
 #[tokio::test]
+async fn open_vswitch_and_vlans_that_name_their_device_are_told_with_what_they_are_built_of() {
+    let sim = demo().await;
+    sim.answer(Rule::get("/nodes/pve1/network").data(&json!([
+        { "iface": "vmbr7", "type": "OVSBridge", "ovs_ports": "bond7 mgmt7", "autostart": 1, "active": 1 },
+        { "iface": "bond7", "type": "OVSBond", "ovs_bonds": "eno1 eno2", "ovs_bridge": "vmbr7",
+          "bond_mode": "balance-slb", "active": 1 },
+        { "iface": "mgmt7", "type": "OVSIntPort", "ovs_bridge": "vmbr7", "ovs_tag": "50",
+          "cidr": "192.0.2.7/24", "address": "192.0.2.7", "active": 1 },
+        { "iface": "backup", "type": "vlan", "vlan-raw-device": "eno3", "vlan-id": "60",
+          "autostart": 1, "active": 1 },
+        { "iface": "empty7", "type": "OVSBridge", "autostart": 1, "active": 1 },
+    ])));
+    let all = answer(&sim, "list_networks", json!({ "node": "pve1" })).await;
+    for (name, details) in [
+        ("vmbr7", "ports bond7 mgmt7"),
+        // They come up with their bridge, whatever is said of them alone.
+        ("bond7", "mode balance-slb, slaves eno1 eno2, on vmbr7"),
+        ("mgmt7", "tag 50, on vmbr7"),
+        ("backup", "tag 60, on eno3"),
+        ("empty7", "no ports: guests reach only each other and the node"),
+    ] {
+        assert_eq!(iface(&all, "pve1", name)["details"], details, "{name}");
+    }
+    assert_eq!(iface(&all, "pve1", "mgmt7")["addresses"], "192.0.2.7/24");
+    assert!(!notes(&all).contains("no bridge is listed"), "{all}");
+    let names = async |wanted: &str| -> Vec<Value> {
+        let arguments = json!({ "node": "pve1", "iface": wanted });
+        let one = answer(&sim, "list_networks", arguments).await;
+        rows(&one["interfaces"]).iter().map(|row| row["iface"].clone()).collect()
+    };
+    assert_eq!(names("vmbr7").await, ["bond7", "mgmt7", "vmbr7"], "with its ports");
+    assert_eq!(names("eno2").await, ["bond7"]);
+    assert_eq!(names("eno3").await, ["backup"]);
+}
+
+#[tokio::test]
+async fn of_many_guests_some_configurations_are_read_and_that_is_said() {
+    let sim = Sim::start(Cluster::generated(1, 120, 7)).await.unwrap();
+    sim.answer(
+        Rule::get("/nodes/pve01/sdn/zones/localnetwork/bridges")
+            .status(403, "Permission check failed (/sdn/zones/localnetwork, SDN.Audit)"),
+    );
+    let n_running = sim.change(|cluster| cluster.guests.iter().filter(|it| it.is_up()).count());
+    assert!(n_running > 40, "{n_running}");
+    let reader = Reader::new(settings(&sim, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET));
+    let access = Access::new(Level::Read, reader);
+    let answer = structured(&call_on(server(access), "list_networks", json!({})).await);
+    let told = notes(&answer);
+    let expected = format!("configurations of 40 of {n_running} running guests");
+    assert!(told.contains(&expected), "{told}");
+    let configs = sim.requests().iter().filter(|seen| seen.path.contains("/config")).count();
+    assert_eq!(configs, 40);
+    assert!(sim.peak_in_flight() <= 4);
+}
+
+#[tokio::test]
 async fn q102_a_hidden_bridge_is_called_hidden_and_not_absent() {
     for token in ["ops@pve!rw", "nopriv@pve!none", "ops@pve!sep"] {
         let answer = recorded(RecordedState::Normal, token, json!({ "node": "pve1" })).await;

@@ -1,12 +1,12 @@
 //! Tests of `send_vm_keys`: what is typed arrives once, and nothing of it is kept.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use mcp_proxmox::{config::Confirm, policy::Policy, tier::Access, tier::Level};
 use pve_client::Reader;
 use pve_sim::{
-    Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Program, Role, Screen, Sim, State, Terminal,
-    TerminalFault, Version,
+    Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Program, Recordings, Role, Screen, Sim, State,
+    Terminal, TerminalFault, Version,
 };
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
@@ -72,6 +72,25 @@ async fn somebody_logs_in_at_a_container_and_the_password_is_not_echoed() {
     assert!(!inside.to_string().contains("simulated"), "{inside}");
     assert_eq!(typed(&sim).concat().matches("0:1:").count(), 16, "each key once");
     until_nothing_is_open(&sim).await;
+}
+
+#[tokio::test]
+async fn the_prompts_that_came_when_somebody_pressed_enter_are_read_and_only_enter_was_sent() {
+    for (session, arguments, prompt, shows) in [
+        ("term-ct-typed", json!({ "vm": "ct-web" }), "ct-web login:", "login prompt"),
+        ("term-vm-typed", json!({ "vm": "101", "serial": 0 }), "~ #", "shell prompt"),
+    ] {
+        let sim = Sim::replay(Recordings::load().with_session(session)).await.unwrap();
+        let access = Access::new(Level::Write, Reader::new(settings(&sim, "ops@pve!rw", "any")));
+        let server = server(access).under(Arc::new(asking(Confirm::Never, None)));
+        let mut arguments = arguments;
+        (arguments["keys"], arguments["listen_seconds"]) = (json!(["enter"]), json!(1));
+        let answer = structured(&call_on(server, TOOL, arguments).await);
+        assert_eq!(answer["outcome"], "sent", "{answer}");
+        assert_eq!(lines(&answer["screen"]).last(), Some(&prompt), "{answer}");
+        assert_eq!(answer["shows"], json!([shows]), "{answer}");
+        assert_eq!(sim.terminal_messages(), ["1:100:30:", "0:1:\r"], "the size and one Enter");
+    }
 }
 
 #[tokio::test]

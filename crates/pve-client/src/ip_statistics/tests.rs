@@ -132,6 +132,21 @@ fn cards_bonds_vlans_and_open_vswitch_in_the_old_layout() {
     assert_eq!((card.sent.carrier, card.sent.collisions), (Some(2), Some(5)));
     assert_eq!(find(&links, "bond0").bond_mode.as_deref(), Some("802.3ad"));
     assert_eq!(find(&links, "vmbr0").vlan_filtering, Some(true));
+    for (name, [bytes, packets, errors, dropped, carrier, collisions]) in [
+        ("eno1", [123_456_789_012, 712_345_678, 3, 1, 2, 5]),
+        ("bond0", [7, 8, 9, 10, 11, 12]),
+        ("vmbr0", [17, 18, 19, 20, 21, 22]),
+    ] {
+        let sent = Sent {
+            bytes: Some(bytes),
+            packets: Some(packets),
+            errors: Some(errors),
+            dropped: Some(dropped),
+            carrier: Some(carrier),
+            collisions: Some(collisions),
+        };
+        assert_eq!(find(&links, name).sent, sent, "{name}");
+    }
     let vlan = find(&links, "bond0.20");
     assert_eq!((vlan.kind.as_deref(), vlan.vlan), (Some("vlan"), Some(20)));
     assert_eq!((vlan.of.as_deref(), vlan.sent.collisions), (Some("bond0"), Some(42)));

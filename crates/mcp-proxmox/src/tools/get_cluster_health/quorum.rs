@@ -1,5 +1,7 @@
 //! Quorum: whether enough votes are there, and how many may still go.
 
+use pve_client::NodeName;
+
 use super::{
     facts::Facts,
     report::{Report, Severity},
@@ -16,11 +18,16 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
         }
         return report.checked("a host that stands alone, to which quorum does not apply");
     };
+    // A node whose pvestatd is dead votes all the same: who is there, the members say.
+    let is_there = |node: &NodeName| {
+        let member = status.nodes.iter().find(|member| member.name.as_ref() == Some(node));
+        member.and_then(|member| member.online).unwrap_or_else(|| facts.is_online(node))
+    };
     let votes = facts.votes.as_ref().ok().map(|members| {
         let of = |is_here: bool| {
-            let nodes = members.iter().filter(move |member| {
-                !is_here || member.node.as_ref().is_some_and(|node| facts.is_online(node))
-            });
+            let nodes = members
+                .iter()
+                .filter(move |member| !is_here || member.node.as_ref().is_some_and(is_there));
             nodes.filter_map(|member| member.quorum_votes).sum::<u64>()
         };
         (of(true), of(false))
@@ -102,6 +109,23 @@ mod tests {
         let whole = report(&facts(Some(true), &[("a", 1), ("b", 1)]));
         assert!(whole.findings().is_empty());
         assert_eq!(whole.was_checked(), "quorum (2 of 2 votes)");
+    }
+
+    #[test]
+    fn a_node_without_figures_votes_as_long_as_it_is_a_member() {
+        let votes = [("a", 1), ("b", 1), ("c", 1)];
+        let mut tight = facts(Some(true), &votes);
+        let member =
+            |online| Member { name: "c".parse().ok(), online: Some(online), ..Member::default() };
+        let with = |member| ClusterStatus {
+            cluster: Some(Cluster { quorate: Some(true), ..Cluster::default() }),
+            nodes: vec![member],
+        };
+        tight.status = Ok(with(member(true)));
+        assert_eq!(report(&tight).was_checked(), "quorum (3 of 3 votes)");
+        assert!(report(&tight).findings().is_empty());
+        tight.status = Ok(with(member(false)));
+        assert_eq!(report(&tight).findings().len(), 1);
     }
 
     #[test]

@@ -75,7 +75,9 @@ fn details(iface: &Iface) -> String {
         let vids = iface.bridge_vids.as_deref().map(|vids| format!(" ({})", names(vids)));
         words.push(format!("VLAN aware{}", vids.unwrap_or_default()));
     }
-    if iface.autostart != Some(true) && iface.kind.as_deref() != Some("eth") {
+    // A port of Open vSwitch comes up with its bridge.
+    let comes_with_another = iface.kind.as_deref() == Some("eth") || iface.ovs_bridge.is_some();
+    if iface.autostart != Some(true) && !comes_with_another {
         words.push("not started at boot".to_owned());
     }
     words.join(", ")

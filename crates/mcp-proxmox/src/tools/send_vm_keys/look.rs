@@ -53,10 +53,7 @@ pub(super) async fn at(
     may_touch(call, &found, &current)?;
     let (to, into) = place(&found, serial, version)?;
     is_awake(&found, &current)?;
-    // A pool can give what the path of the guest does not name in older versions.
-    let lacks_right = found.listed.pool.is_none()
-        && permissions.is_ok_and(|held| !held.values().any(|held| held.contains_key("VM.Console")));
-    if lacks_right {
+    if console::lacks_right(&found, &permissions) {
         let vmid = found.guest.vmid;
         return Err(Failure::new(format!(
             "the API token lacks the privilege VM.Console on /vms/{vmid}; nothing was typed"

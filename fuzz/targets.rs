@@ -103,7 +103,7 @@ pub fn upid(input: &[u8]) {
     let path = status.path();
     assert_eq!(path.matches('/').count(), 5, "{path}");
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"/%-._~!:@+".contains(&b);
-    assert!(path.bytes().all(is_plain) && !path.contains("..") && !path.contains("%2F"), "{path}");
+    assert!(path.bytes().all(is_plain) && !path.contains("%2F"), "{path}");
 }
 
 /// A node's report, in which the counters of its interfaces are.

@@ -34,13 +34,15 @@ NOT_NAMED = {
     ("start_vm", "Sys.Audit"): "quorum is looked at where the token may; else PVE itself refuses a start without it",
     ("resume_vm", "Sys.Audit"): "quorum is looked at where the token may; else PVE itself refuses a start without it",
 }
-# Privileges that we name though the schema does not, and why: it says little of what is left out of a list.
+# Privileges that we name though the schema does not, or the other way round, and why: it says little of what is left out of a
+# list.
 BEYOND = {
     "Datastore.Allocate": "shows every volume of a storage (case Q095)",
     "VM.Backup": "shows backups, with Datastore.AllocateSpace (case Q095)",
     "Pool.Audit": "shows the pool of a guest in the list of resources",
     "SDN.Use": "shows bridges as SDN.Audit does (case Q102)",
     "VM.Audit": "shows the guest that a task is about",
+    "SDN.Allocate": "shows what SDN.Audit shows, and changes it",
     "VM.Monitor": "is what an agent's answers needed before PVE 9 (case Q084)",
 }
 
@@ -125,6 +127,8 @@ def misfit(rule, value):
 def check(schema, method, path, body):
     """The template of a request and the names of its parameters, and everything that is wrong with it."""
     target, _, query = path.partition("?")
+    # A proxy may have the API below a path of its own.
+    target = target.rpartition("/api2/json")[2]
     found = schema.find(method, target)
     if found is None:
         return None, [], ["there is no such method"]
@@ -136,7 +140,10 @@ def check(schema, method, path, body):
     # PVE takes `;` for `&`.
     given = []
     for text in (query, body):
-        given += urllib.parse.parse_qsl(text.replace(";", "&"), keep_blank_values=True, strict_parsing=bool(text))
+        try:
+            given += urllib.parse.parse_qsl(text.replace(";", "&"), keep_blank_values=True, strict_parsing=bool(text))
+        except ValueError as error:
+            wrong.append(str(error))
     names = [name for name, _ in given]
     wrong += [f"`{name}` is given twice" for name in sorted({name for name in names if names.count(name) > 1})]
     values |= dict(given)
@@ -203,7 +210,7 @@ def main(schema_path, requests_path, tools_path):
 
     # Privileges, tool by tool.
     documented = " ".join(path.read_text() for path in pathlib.Path("docs").glob("*.md"))
-    used = set()
+    used, in_words = set(), []
     for line in pathlib.Path(tools_path).read_text().splitlines():
         tool = json.loads(line)
         needs, hard, soft = set(tool["needs"]), {}, {}
@@ -231,6 +238,12 @@ def main(schema_path, requests_path, tools_path):
             used.add(name)
             if name not in BEYOND:
                 failed.append(f"we name {name} for {tool['tool']}, and none of its requests needs it")
+        for name, templates in sorted(soft.items()):
+            if name not in needs:
+                in_words.append(f"  {tool['tool']}: {name} ({', '.join(sorted(templates))})")
+                used.add(name)
+            if name not in documented and name not in BEYOND:
+                failed.append(f"{name}, which the schema names in words for {tool['tool']}, is named nowhere below docs/")
         for name in sorted(needs):
             if name not in documented:
                 failed.append(f"{name}, which {tool['tool']} needs, is named nowhere below docs/")
@@ -241,6 +254,8 @@ def main(schema_path, requests_path, tools_path):
             failed.append(f"{path} names {name}, which is no privilege that the schema knows")
 
     failed += [f"the exception {key} of this check excuses nothing" for key in {*NOT_NAMED, *BEYOND} - used]
+    print("privileges that the schema names in words alone and we not for that tool:")
+    print("\n".join(in_words) or "  none")
     report_uncovered(schema, seen, parameters)
     for problem in sorted(set(failed)):
         print(f"FAILED: {problem}")

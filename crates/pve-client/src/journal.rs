@@ -329,7 +329,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_taken_for_a_cursor_can_go_into_a_request(text in "[sibmtx=;0-9a-f%&/.]{0,40}", any in ".{0,40}") {
+        fn what_is_taken_for_a_cursor_can_go_into_a_request(text in "s=[0-9a-f]{1,4}[a-f&%/;=.#]{0,2}[0-9a-f]{1,4}(;[ibmtxq]=[0-9a-f]{1,4}){0,3}", any in ".{0,40}") {
             for text in [text.as_str(), any.as_str(), CURSOR] {
                 let Ok(cursor) = text.parse::<Cursor>() else { continue };
                 let _ = cursor.time();

@@ -2,7 +2,8 @@
 //! names, so that a check can hold all of them against a description of the API.
 //!
 //! **Invariants:** it is part of no release; nothing is written unless that variable is set, and never a token.
-//! A line is one write, so that simulators of several processes can share the file.
+//! A line is one write, so that simulators of several processes can share the file. Whoever does not say what it
+//! is (`User-Agent`) is a test that speaks to the simulator itself, and may ask anything.
 
 use std::{
     fs::{File, OpenOptions},
@@ -13,15 +14,17 @@ use std::{
 
 use serde_json::json;
 
-use crate::{shared::lock, sim::Seen};
+use crate::{http::Request, shared::lock, sim::Seen};
 
 /// The variable that names the file.
 const VARIABLE: &str = "SIM_REQUESTS_FILE";
 
 /// Notes a request, where that is wanted.
-pub(crate) fn note(seen: &Seen) {
+pub(crate) fn note(seen: &Seen, request: &Request) {
     static FILE: OnceLock<Option<Mutex<File>>> = OnceLock::new();
-    if let Some(file) = FILE.get_or_init(open) {
+    if request.header("user-agent").is_some()
+        && let Some(file) = FILE.get_or_init(open)
+    {
         // What cannot be written is missing in a check that says what it did not see.
         let _ = lock(file).write_all(line(seen).as_bytes());
     }

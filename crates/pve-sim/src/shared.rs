@@ -91,7 +91,7 @@ impl Shared {
             body: String::from_utf8_lossy(&request.body).into_owned(),
         };
         #[cfg(any(test, feature = "recordings"))]
-        crate::record::note(&seen);
+        crate::record::note(&seen, request);
         lock(&self.seen).push(seen);
         let _counted = Counted::new(&self.in_flight);
         let rule = self.take_rule(&request.method, path);

@@ -83,6 +83,7 @@ const NEEDS: [Need; 11] = [
             "get_network_stats",
             "list_tasks",
             "get_task",
+            "search_logs",
             "get_metrics",
             "get_metrics_chart",
         ],

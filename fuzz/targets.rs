@@ -26,8 +26,11 @@ use pve_client::{
 };
 use serde_json::Value;
 
+/// What takes any bytes.
+pub type Target = fn(&[u8]);
+
 /// The targets, by name.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[(&str, Target)] = &[
     ("answers", answers),
     ("config", config),
     ("frames", frames),
@@ -119,12 +122,16 @@ pub fn report(input: &[u8]) {
 
 /// A journal's answer, and its lines as they are shown.
 pub fn journal(body: &[u8]) {
-    fuzzing::journal(body).iter().for_each(|line| shown(line));
+    for line in fuzzing::journal(body) {
+        shown(&line);
+    }
 }
 
 /// The answer with a task's log, and its lines as they are shown.
 pub fn task_logs(body: &[u8]) {
-    fuzzing::task_log(body).iter().for_each(|line| shown(line));
+    for line in fuzzing::task_log(body) {
+        shown(&line);
+    }
 }
 
 /// A line of a log.

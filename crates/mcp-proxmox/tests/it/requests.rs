@@ -11,7 +11,7 @@ use std::{collections::BTreeSet, fmt::Write as _, fs, path::PathBuf};
 use futures_util::{StreamExt as _, future::join_all, stream};
 use mcp_proxmox::{
     catalog::{self, Catalog},
-    rights::view::needs_of,
+    rights::view::{Need, needs_of},
     server,
     tier::Level,
 };
@@ -46,7 +46,7 @@ async fn pve_knows_every_request_of_every_combination_of_arguments() {
         println!("{name}: {n_calls} calls, {} different requests", requests.len());
         assert!(!requests.is_empty(), "{name} asked nothing");
         let needs: Vec<String> =
-            needs_of(&name).flat_map(|need| need.named_privileges()).map(str::to_owned).collect();
+            needs_of(&name).flat_map(Need::named_privileges).map(str::to_owned).collect();
         let requests: Vec<Value> = requests
             .into_iter()
             .map(|(method, path, body)| json!({ "method": method, "path": path, "body": body }))

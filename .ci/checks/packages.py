@@ -126,11 +126,27 @@ def binstall(folder):
             tally.check(f"binstall: {target} finds the program in it", filled(how["bin-dir"]) in names, names)
 
 
+def inside(folder):
+    """The list of what is inside has what must be there, with licences and checksums, and nothing of the tests."""
+    written = json.loads((folder / f"{project.NAME}.cdx.json").read_text(encoding="utf-8"))
+    components = {component["name"]: component for component in written["components"]}
+    tally.check("the list of what is inside is of this version", written["metadata"]["component"]["version"] == project.VERSION, written["metadata"])
+    tally.check("it has what is linked", {"rmcp", "rustls", "ring", "pve-client"} <= set(components), list(components))
+    tally.check("it has nothing that only tests and builds need", not {"insta", "proptest", "tiktoken-rs", "cc"} & set(components), list(components))
+    ours = {"pve-client", "pve-sim"}
+    bare = [name for name, component in components.items() if name not in ours and not ("licenses" in component and "hashes" in component)]
+    tally.check("each has a licence and a checksum", not bare, bare)
+    known = {component["bom-ref"] for component in [*written["components"], written["metadata"]["component"]]}
+    needed = {reference for dependency in written["dependencies"] for reference in dependency["dependsOn"]}
+    tally.check("all that is needed is there", needed <= known, needed - known)
+
+
 folder = Path(sys.argv[1])
 registry_name = registry(folder, sys.argv[2])
 npm(folder, registry_name)
 bundles(folder)
 image(folder, registry_name)
 binstall(folder)
+inside(folder)
 archives.checksums(folder)
 tally.close()

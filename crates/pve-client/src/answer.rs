@@ -56,16 +56,20 @@ pub(crate) async fn judge(
 
 /// The error for an answer that is not from Proxmox VE.
 pub(crate) fn foreign(question: &Question<'_>, response: &http::Response<Incoming>) -> Error {
-    let headers = response.headers();
-    let redirect_to = header(headers, &LOCATION)
+    // Hidden before anything is cut, or a part of it would be shown.
+    let of = |name| {
+        let value = header(response.headers(), name)?;
+        Some(question.token.hidden_in_text(value.to_owned()))
+    };
+    let redirect_to = of(&LOCATION)
         .filter(|_| response.status().is_redirection())
-        .map(|location| target(location, question.host));
+        .map(|location| target(&location, question.host));
     Error::Foreign {
         host: question.host.to_owned(),
         method: question.method,
         path: question.path.to_owned(),
         status: response.status().as_u16(),
-        content_type: header(headers, &CONTENT_TYPE).map(media_type),
+        content_type: of(&CONTENT_TYPE).map(|kind| media_type(&kind)),
         redirect_to,
     }
 }

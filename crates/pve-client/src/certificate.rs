@@ -157,6 +157,8 @@ fn hint(digits: usize, is_hexadecimal: bool) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// As PVE 9.2.11 shows it in `/nodes`.
@@ -203,5 +205,14 @@ mod tests {
         let read = Certificate::read(&CertificateDer::from(vec![1, 2, 3]));
         assert_eq!(&read.fingerprint.to_string()[..8], "03:90:58");
         assert!(read.names.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn a_fingerprint_is_written_as_it_is_read(bytes: [u8; 32], text in ".{0,120}") {
+            let written = Fingerprint(bytes).to_string();
+            prop_assert_eq!(written.parse::<Fingerprint>().ok().map(|read| read.0), Some(bytes));
+            prop_assert!(text.parse::<Fingerprint>().is_err() || text.len() >= 64);
+        }
     }
 }

@@ -15,6 +15,8 @@
 mod des;
 mod error;
 mod frame;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzed;
 mod pixels;
 mod screen;
 mod stream;

@@ -42,6 +42,8 @@ fn days_since_1970(year: u64, month: u64, day: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn seconds(text: &str) -> Option<u64> {
@@ -63,5 +65,18 @@ mod tests {
             assert_eq!(seconds(bad), None, "{bad:?}");
         }
         assert_eq!(seconds("Mon, 99 Nov 2026 06:25:58 GMT"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_date_or_none(text in ".{0,40}", junk in "[A-Za-z0-9 :,+-]{0,40}") {
+            let _ = (parse(&text), parse(&junk), parse(&format!("Mon, {junk} GMT")));
+        }
+
+        #[test]
+        fn what_is_later_is_read_as_later(day in 1..28_u64, month in 0..12_usize, year in 1970..9999_u64) {
+            let read = |day| seconds(&format!("Mon, {day:02} {} {year} 00:00:00 GMT", MONTHS[month]));
+            prop_assert_eq!(read(day + 1), read(day).map(|seconds| seconds + 86_400));
+        }
     }
 }

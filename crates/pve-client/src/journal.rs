@@ -243,6 +243,8 @@ fn read(body: &[u8]) -> Result<Parsed<Journal>, UnreadableWhy> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const CURSOR: &str =
@@ -323,5 +325,18 @@ mod tests {
         assert_eq!((kernel.priority, cron.priority), (3, 6));
         assert_eq!((kernel.message.text.as_str(), cron.pid), ("a\nb", Some(7)));
         assert_eq!(kernel.time, Some(1_796_019_977_000_001));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_taken_for_a_cursor_can_go_into_a_request(text in "s=[0-9a-f]{1,4}[a-f&%/;=.#]{0,2}[0-9a-f]{1,4}(;[ibmtxq]=[0-9a-f]{1,4}){0,3}", any in ".{0,40}") {
+            for text in [text.as_str(), any.as_str(), CURSOR] {
+                let Ok(cursor) = text.parse::<Cursor>() else { continue };
+                let _ = cursor.time();
+                let written = cursor.to_string();
+                prop_assert!(written.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'=' || b == b';'));
+                prop_assert_eq!(written.parse::<Cursor>(), Ok(cursor));
+            }
+        }
     }
 }

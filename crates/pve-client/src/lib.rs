@@ -34,6 +34,9 @@ pub mod ceph;
 pub mod cluster;
 pub mod cluster_log;
 pub mod console;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod guest;
 pub mod ids;
 pub mod ip_statistics;

@@ -41,6 +41,8 @@ pub fn numbers(text: &str) -> (u32, u32, u32) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -68,5 +70,13 @@ mod tests {
         let version = version().read(body).ok().unwrap().data;
         assert_eq!(version.numbers(), (9, 2, 11));
         assert_eq!(version.release.as_deref(), Some("9.2"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_has_numbers(text in ".{0,60}", a in 0..100_u32, b in 0..100_u32, c in 0..100_u32) {
+            let _ = numbers(&text);
+            prop_assert_eq!(numbers(&format!("{a}.{b}-{c}")), (a, b, c));
+        }
     }
 }

@@ -40,6 +40,8 @@ mod json;
 mod options;
 mod permission;
 #[cfg(any(test, feature = "recordings"))]
+mod record;
+#[cfg(any(test, feature = "recordings"))]
 mod recordings;
 mod rule;
 mod shared;

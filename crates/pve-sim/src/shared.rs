@@ -84,12 +84,15 @@ impl Shared {
     pub(crate) async fn answer(&self, request: &Request, last: bool) -> Reply {
         let path = request.target.strip_prefix("/api2/json").unwrap_or(&request.target);
         let token = request.header("authorization").and_then(Credentials::read);
-        lock(&self.seen).push(Seen {
+        let seen = Seen {
             method: request.method.clone(),
             path: path.to_owned(),
             token: token.as_ref().map(|token| token.id.to_owned()),
             body: String::from_utf8_lossy(&request.body).into_owned(),
-        });
+        };
+        #[cfg(any(test, feature = "recordings"))]
+        crate::record::note(&seen, request);
+        lock(&self.seen).push(seen);
         let _counted = Counted::new(&self.in_flight);
         let rule = self.take_rule(&request.method, path);
         if let Some(delay) = rule.as_ref().and_then(|rule| rule.delay) {

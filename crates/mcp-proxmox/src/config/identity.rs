@@ -113,6 +113,8 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const UUID: &str = "0f0e0d0c-1111-2222-3333-444455556666";
@@ -175,5 +177,15 @@ mod tests {
     fn two_users_that_differ_are_a_mistake() {
         let mistakes = id("root@pam!mon", UUID, Some("svc@pve"), "pam").unwrap_err();
         assert_eq!(mistakes[0].0, "PVE_USERNAME");
+    }
+
+    proptest! {
+        #[test]
+        fn no_mistake_repeats_the_secret(token_id in "[a-z@!=. ]{0,30}", username in proptest::option::of("[a-z@!]{0,9}"), around in "[a-z@!= ]{0,9}") {
+            let secret = format!("{around}{UUID}{around}");
+            if let Err(mistakes) = id(&token_id, &secret, username.as_deref(), "pam") {
+                prop_assert!(!mistakes.iter().any(|(_, text)| text.contains(UUID)), "{mistakes:?}");
+            }
+        }
     }
 }

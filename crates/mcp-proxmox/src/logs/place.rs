@@ -65,6 +65,8 @@ impl FromStr for Place {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -89,6 +91,17 @@ mod tests {
             "1~s=ab;i=1~2~3",
         ] {
             assert!(text.parse::<Place>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_place_is_written_and_read_again(text in "[a-z0-9~=;]{0,40}", skip in 0..100_001_u32, time: i64) {
+            for text in [text, format!("{skip}~s=ab;i=1;t=6~{time}"), format!("after~{time}")] {
+                if let Ok(place) = text.parse::<Place>() {
+                    prop_assert_eq!(place.to_string().parse::<Place>(), Ok(place));
+                }
+            }
         }
     }
 }

@@ -172,6 +172,8 @@ fn change(locals: &[Option<i64>], by: i64) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn stamp(line: &str) -> Stamp {
@@ -262,5 +264,14 @@ mod tests {
             assert!(time < now && time > now - 366 * DAY, "{time}");
         }
         assert_eq!(times(&[None, None], Known::default(), now), [None, None]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_lines_have_a_time_or_none(lines in proptest::collection::vec(".{0,30}|[A-Z][a-z]{2} [0-9 ]{2} [0-9:]{8} .{0,9}", 0..6), now: i32, known: Option<i64>) {
+            let stamps: Vec<_> = lines.iter().map(|line| Some(Stamp::read(line)?.0)).collect();
+            let known = Known { first: known, last: known, next: None };
+            prop_assert_eq!(times(&stamps, known, now.into()).len(), lines.len());
+        }
     }
 }

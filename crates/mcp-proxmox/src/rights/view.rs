@@ -58,6 +58,16 @@ const NEEDS: [Need; 11] = [
             "get_metrics_chart",
             "get_cluster_health",
             "get_task",
+            "get_vm_console",
+            "get_vm_screenshot",
+            "start_vm",
+            "stop_vm",
+            "shutdown_vm",
+            "reboot_vm",
+            "reset_vm",
+            "suspend_vm",
+            "resume_vm",
+            "send_vm_keys",
         ],
         level: Level::Read,
         is_basic: true,
@@ -73,6 +83,7 @@ const NEEDS: [Need; 11] = [
             "get_network_stats",
             "list_tasks",
             "get_task",
+            "search_logs",
             "get_metrics",
             "get_metrics_chart",
         ],
@@ -83,7 +94,13 @@ const NEEDS: [Need; 11] = [
     },
     Need {
         what: "storages",
-        tools: &["list_storage", "get_storage_status", "get_cluster_health"],
+        tools: &[
+            "list_storage",
+            "get_storage_status",
+            "get_cluster_health",
+            "get_metrics",
+            "get_metrics_chart",
+        ],
         level: Level::Read,
         is_basic: true,
         all_of: &[on("/storage", &["Datastore.Audit", "Datastore.AllocateSpace"])],
@@ -179,6 +196,11 @@ impl Need {
             .iter()
             .map(|Holding { root, any_of }| format!("{} on {root}", any_of.join(" or ")));
         held.collect::<Vec<_>>().join(" and ")
+    }
+
+    /// All privileges that are named, whether each of them is needed or any.
+    pub fn named_privileges(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.all_of.iter().flat_map(|holding| holding.any_of).copied()
     }
 }
 

@@ -72,6 +72,8 @@ pub(super) fn without_time(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -128,6 +130,15 @@ mod tests {
         assert_eq!(without_time("2025-04-15 11:04:06 ERROR: x"), "ERROR: x");
         for line in ["ERROR: x", "2025-04-15 ERROR: x y z", "é2025-04-15 11:04:06 x", ""] {
             assert_eq!(without_time(line), line);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_tells_a_share_or_nothing(text in ".{0,60}", junk in "(INFO: |progress |transferred | of |[0-9.%() ]){0,12}") {
+            for line in [&text, &junk] {
+                prop_assert!(of_line(line).is_none_or(|share| (0.0..=100.0).contains(&share)), "{line}");
+            }
         }
     }
 }

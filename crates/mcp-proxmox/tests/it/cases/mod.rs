@@ -6,6 +6,7 @@
 //! below, [`NOT_APPLICABLE`] and [`LATER`].
 
 mod auth;
+mod behaviour;
 mod cluster;
 mod guest_state;
 mod guests;
@@ -50,7 +51,7 @@ const LATER: &[(&str, &str)] = &[];
 fn no_case_is_named_twice() {
     let tabled = NOT_APPLICABLE.iter().chain(LATER).map(|(id, _)| (*id).to_owned());
     let mut named = BTreeSet::new();
-    let tested = tested();
+    let tested: Vec<String> = tested().into_iter().map(|(id, _)| id).collect();
     assert!(tested.len() > 50, "only {tested:?} were found in the sources");
     for id in tabled.chain(tested) {
         let is_id = id.len() == 4 && id.starts_with('Q') && id[1..].parse::<u16>().is_ok();
@@ -67,8 +68,8 @@ fn no_case_waits_for_a_tool_that_exists() {
     }
 }
 
-/// The numbers of the cases that have a test, anywhere in the workspace.
-fn tested() -> Vec<String> {
+/// The numbers of the cases that have a test, anywhere in the workspace, with the names of the tests.
+fn tested() -> Vec<(String, String)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let names = ["mcp-proxmox", "pve-client", "pve-sim"].iter();
     let mut left: Vec<PathBuf> =
@@ -82,20 +83,22 @@ fn tested() -> Vec<String> {
                 left.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = fs::read_to_string(&path).unwrap();
-                tested.extend(text.lines().filter_map(case_of).map(str::to_uppercase));
+                let names = text.lines().filter_map(case_of);
+                tested.extend(names.map(|name| (name[..4].to_uppercase(), name.to_owned())));
             }
         }
     }
     tested
 }
 
-/// `q035` of a line that begins the function `q035_…`.
+/// `q035_…` of a line that begins the function of this name.
 fn case_of(line: &str) -> Option<&str> {
     let (before, name) = line.split_once("fn q")?;
-    let digits = name.split('_').next()?;
+    let (digits, _) = name.split_once('_')?;
     let begins = matches!(before.trim(), "" | "async" | "pub" | "pub async");
     let is_case = begins && digits.len() == 3 && digits.bytes().all(|b| b.is_ascii_digit());
-    is_case.then(|| &line[before.len() + 3..before.len() + 7])
+    let name = &line[before.len() + 3..];
+    is_case.then(|| name.split_once('(').map_or(name, |(name, _)| name))
 }
 
 /// Two nodes, a running VM, a stopped VM and a running container, all on `pve1`.

@@ -33,13 +33,19 @@ pub(super) fn without_logins(text: &str) -> Cow<'_, str> {
     masked.into()
 }
 
-/// Where an address ends: before a blank, a quote, or the next address.
+/// Where an address ends: before a blank, a quote, or the next address. Nothing behind the next address is
+/// looked at, so that a line of many is read in one pass.
 fn end(text: &str) -> usize {
-    let end = text.find(ENDS).unwrap_or(text.len());
-    let address = text.get(..end).unwrap_or(text);
-    let Some(next) = address.find("://") else { return end };
-    let before = address.get(..next).unwrap_or_default();
-    before.rfind(|c: char| !c.is_ascii_alphanumeric() && !"+.-".contains(c)).map_or(0, |at| at + 1)
+    let next = text.find("://");
+    let within = next.and_then(|next| text.get(..next)).unwrap_or(text);
+    if let Some(end) = within.find(ENDS) {
+        return end;
+    }
+    if next.is_none() {
+        return text.len();
+    }
+    let scheme = within.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "+.-".contains(c));
+    scheme.len()
 }
 
 /// What of an address is shown of its login, and how long the login is without its `@`. A password may
@@ -91,6 +97,7 @@ mod tests {
             ("ftp://u:000/)0x9q@h/p", "ftp://u:***@h/p"),
             ("ftp://u:123/)0x9q@h/p", "ftp://u:***@h/p"),
             ("ssh://0123456789abcdef0123@h", "ssh://***@h"),
+            ("ftp://a:b1@c\u{e9}ftp://d:e2@f?g@h", "ftp://a:***@c\u{e9}ftp://d:***@f?g@h"),
         ] {
             assert_eq!(without_logins(text), wanted);
         }

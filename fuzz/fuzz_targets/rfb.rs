@@ -1,0 +1,5 @@
+//! See `targets.rs`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| targets::rfb(input));

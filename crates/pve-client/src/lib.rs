@@ -64,6 +64,7 @@ mod hosts;
 mod log_text;
 mod outgoing;
 mod perl;
+mod places;
 mod refusal;
 mod request;
 mod settings;

@@ -1,12 +1,14 @@
 //! Rules put an answer, or a fault, in front of what the simulator would answer by itself.
 //!
 //! **Invariants:** the newest rule that fits wins, and a rule without a status changes the
-//! simulator's own answer (it delays, cuts or loses it) instead of replacing it, so the request
+//! simulator's own answer (it delays, damages or loses it) instead of replacing it, so the request
 //! still takes effect.
 
 use std::time::Duration;
 
 use bytes::Bytes;
+
+use crate::damage::Damage;
 
 /// An answer or a fault for the requests that it fits.
 ///
@@ -31,8 +33,8 @@ pub struct Rule {
     pub body: Bytes,
     /// How long to wait before anything is answered.
     pub delay: Option<Duration>,
-    /// After how many bytes of the body to cut the connection.
-    pub cut_after: Option<usize>,
+    /// What happens to the answer on its way out.
+    pub damage: Option<Damage>,
     /// Cut the connection without a byte of an answer, after the request took effect.
     pub lost: bool,
     /// Never answer, and keep the connection open.
@@ -85,7 +87,7 @@ impl Rule {
             headers: Vec::new(),
             body: Bytes::new(),
             delay: None,
-            cut_after: None,
+            damage: None,
             lost: false,
             hang: false,
             times: None,
@@ -132,8 +134,14 @@ impl Rule {
 
     /// Cuts the connection after so many bytes of the body.
     #[must_use]
-    pub fn cut_after(mut self, bytes: usize) -> Self {
-        self.cut_after = Some(bytes);
+    pub fn cut_after(self, bytes: usize) -> Self {
+        self.damaged(Damage::CutAfter(bytes))
+    }
+
+    /// Damages the answer on its way out.
+    #[must_use]
+    pub fn damaged(mut self, damage: Damage) -> Self {
+        self.damage = Some(damage);
         self
     }
 

@@ -86,6 +86,11 @@ impl Program {
         Self { input: child.stdin.take(), child, lines, errors: Some(errors), next_id: 1 }
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends one line.
     pub fn send(&mut self, message: &Value) {
         self.send_raw(&message.to_string());

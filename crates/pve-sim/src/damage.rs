@@ -24,7 +24,8 @@ pub enum Damage {
         /// What it becomes.
         byte: u8,
     },
-    /// The whole answer comes twice.
+    /// The whole answer comes twice, in one piece: a second one that comes later than the next request cannot
+    /// be told from its answer by anybody, since HTTP/1.1 numbers nothing.
     Twice,
     /// So many bytes come in a second.
     Slow(usize),
@@ -44,7 +45,8 @@ where
     bytes.extend_from_slice(head.as_bytes());
     bytes.extend_from_slice(body);
     let mut goes_on = true;
-    let mut piece = bytes.len().max(1);
+    // Everything at once, unless it is slow.
+    let mut piece = usize::MAX;
     match damage {
         None => {}
         Some(Damage::CutAfter(length)) => {

@@ -83,3 +83,23 @@ async fn an_answer_of_which_each_byte_in_turn_is_spoilt_invents_no_zero() {
         }
     }
 }
+
+#[tokio::test]
+async fn an_answer_that_comes_twice_is_not_taken_for_that_to_another_question() {
+    let (servers, sim) = (Servers::start(), sim().await);
+    let client = client(&servers, &sim, sim.port(), Duration::from_secs(5)).await;
+    for tool in ["list_nodes", "get_access", "list_vms", "get_cluster_health"] {
+        sim.forget_requests();
+        let truth = super::call(&client, tool, &json!({})).await;
+        let mut asked: Vec<_> = sim.requests().into_iter().map(|seen| seen.path).collect();
+        asked.dedup();
+        for path in asked {
+            for _ in 0..10 {
+                sim.answer(Rule::get(&path).damaged(Damage::Twice));
+                let got = super::call(&client, tool, &json!({})).await;
+                sim.forget_rules();
+                assert_eq!(text(&got), text(&truth), "{tool} with {path} twice");
+            }
+        }
+    }
+}

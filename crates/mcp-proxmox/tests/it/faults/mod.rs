@@ -4,6 +4,7 @@
 //! `MCP_PROXMOX_FAULTS` sets how many calls are made, `MCP_PROXMOX_FAULT_SEED` which faults they meet; a failure
 //! names both.
 
+mod coming_back;
 mod each_byte;
 mod silence;
 mod truth;
@@ -23,7 +24,7 @@ use mcp_proxmox::{
     policy::Policy,
     tier::{Access, Level},
 };
-use pve_client::{Host, Reader};
+use pve_client::{Host, Reader, Settings};
 use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Damage, Rule, Seen, Sim, State, Takes};
 use rmcp::{
     RoleClient, ServiceExt as _,
@@ -169,6 +170,10 @@ async fn client(
     let mut settings = settings(sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
     settings.hosts = vec![Host::new("127.0.0.1", port)];
     settings.request_timeout = timeout;
+    client_of(servers, settings).await
+}
+
+async fn client_of(servers: &Servers, settings: Settings) -> RunningService<RoleClient, ()> {
     let access = Access::new(Level::Write, Reader::new(settings));
     let policy = Policy::new(None, "".parse().unwrap(), Confirm::Never, None);
     let server = server(access).under(Arc::new(policy));
@@ -218,7 +223,7 @@ fn any_fault(chance: &mut Chance, asked: &[Seen]) -> Fault {
         3 => rule.lost(),
         4..=6 => rule.damaged(Damage::CutAt(at)),
         7..=9 => rule.damaged(Damage::Spoilt { at, byte: [b'#', b'"', 0, 0xFF][chance.index(4)] }),
-        10 => rule.damaged(Damage::Slow(400)),
+        10 => rule.damaged(Damage::Twice),
         11 => rule.damaged(Damage::Slow(1000)),
         12 => rule.status(595, "No route to host"),
         13 => rule.status(596, "Connection timed out"),

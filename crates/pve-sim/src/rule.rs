@@ -37,6 +37,8 @@ pub struct Rule {
     pub damage: Option<Damage>,
     /// Cut the connection without a byte of an answer, after the request took effect.
     pub lost: bool,
+    /// Repeats the whole target of the request in the reason and the message.
+    pub echoes: bool,
     /// Never answer, and keep the connection open.
     pub hang: bool,
     /// For how many requests it holds; `None` is for all.
@@ -89,6 +91,7 @@ impl Rule {
             delay: None,
             damage: None,
             lost: false,
+            echoes: false,
             hang: false,
             times: None,
         }
@@ -152,6 +155,13 @@ impl Rule {
         self
     }
 
+    /// Refuses with this status and repeats the whole target of the request, as some proxies do.
+    #[must_use]
+    pub fn echo(mut self, status: u16) -> Self {
+        self.echoes = true;
+        self.status(status, "")
+    }
+
     /// Never answers, and keeps the connection open.
     #[must_use]
     pub fn hang(mut self) -> Self {
@@ -163,6 +173,14 @@ impl Rule {
     #[must_use]
     pub fn times(mut self, times: usize) -> Self {
         self.times = Some(times);
+        self
+    }
+
+    /// What it answers to this target, where it repeats it.
+    pub(crate) fn of(mut self, target: &str) -> Self {
+        self.reason = format!("cannot serve {target}");
+        let message = format!("cannot serve this: {}\n", target.replace("%3A", ":"));
+        self.body = serde_json::json!({ "data": null, "message": message }).to_string().into();
         self
     }
 

@@ -101,6 +101,7 @@ impl Shared {
         if rule.hang {
             return Reply::Never;
         }
+        let rule = if rule.echoes { rule.of(&request.target) } else { rule };
         let mut reply = match rule.status {
             Some(status) => told_by(&rule, status, last),
             None => self.own_reply(request, path, token, last).await,

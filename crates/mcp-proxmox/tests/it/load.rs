@@ -17,7 +17,7 @@ use rmcp::model::CallToolRequestParams;
 use serde_json::{Value, json};
 
 use crate::{
-    process::{Program, program_for},
+    process::{Program, number, program_for},
     support::{access, connect, server, settings, structured},
 };
 
@@ -92,8 +92,7 @@ async fn five_hundred_calls_at_once_are_all_answered_and_pve_sees_four_at_a_time
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_for_a_long_time_let_nothing_grow() {
-    let seconds = std::env::var("MCP_PROXMOX_SOAK_SECONDS").ok();
-    let seconds = seconds.map_or(3, |text| text.parse::<u64>().unwrap());
+    let seconds = number("MCP_PROXMOX_SOAK_SECONDS").unwrap_or(3);
     let time = Duration::from_secs(seconds);
     let sim = Sim::start(Cluster::demo()).await.unwrap();
     tokio::task::block_in_place(|| {

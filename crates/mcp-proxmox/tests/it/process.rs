@@ -155,6 +155,11 @@ impl Drop for Program {
     }
 }
 
+/// What a variable of this machine's environment says about how much is tested.
+pub fn number(variable: &str) -> Option<u64> {
+    std::env::var_os(variable).map(|text| text.to_str().unwrap().parse().unwrap())
+}
+
 /// Waits for the end of a program that has every reason to end.
 pub fn wait(child: &mut Child) -> ExitStatus {
     let started = std::time::Instant::now();

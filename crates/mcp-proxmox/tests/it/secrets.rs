@@ -115,17 +115,18 @@ async fn tickets_and_passwords_of_consoles_appear_nowhere() {
         let sockets: Vec<_> = [("pve1", "qemu/100"), ("pve1", "lxc/200"), ("pve1", "qemu/110")]
             .map(|(node, guest)| format!("/nodes/{node}/{guest}/vncwebsocket"))
             .to_vec();
-        let rules: [Option<fn(&str) -> Rule>; 5] = [
-            None,
-            Some(|path| Rule::get(path).status(401, "permission denied - invalid ticket")),
-            Some(|path| Rule::get(path).status(502, "Bad Gateway").body("<html>")),
-            Some(|path| Rule::get(path).status(200, "OK").body("{\"data\":null}")),
-            Some(|path| Rule::get(path).lost()),
-        ];
-        for rule in rules {
+        let rule = |nth: u32, path: &str| match nth {
+            0 => Rule::get(path),
+            1 => Rule::get(path).status(401, "permission denied - invalid ticket"),
+            2 => Rule::get(path).status(502, "Bad Gateway").body("<html>"),
+            3 => Rule::get(path).status(200, "OK").body("{\"data\":null}"),
+            4 => Rule::get(path).echo(500),
+            _ => Rule::get(path).lost(),
+        };
+        for nth in 0..6 {
             sim.forget_rules();
-            if let Some(rule) = rule {
-                sockets.iter().for_each(|path| sim.answer(rule(path)));
+            for path in &sockets {
+                sim.answer(rule(nth, path));
             }
             output += &tokio::task::block_in_place(|| {
                 let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);

@@ -5,7 +5,11 @@ use std::time::Duration;
 use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Damage, Rule, Sim};
 use serde_json::{Value, json};
 
-use super::{Servers, client, gives_nothing_away, truth::places};
+use super::{
+    gives_nothing_away,
+    truth::places,
+    world::{Servers, call, client},
+};
 use crate::support::text;
 
 const PATH: &str = "/nodes";
@@ -24,7 +28,7 @@ async fn length(servers: &Servers, sim: &Sim) -> usize {
     let mut length = 2048;
     for step in [1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1] {
         sim.answer(Rule::get(PATH).damaged(Damage::CutAt(length - step)));
-        let answer = super::call(&client, TOOL, &json!({})).await;
+        let answer = call(&client, TOOL, &json!({})).await;
         sim.forget_rules();
         if is_whole(answer.structured_content.as_ref()) {
             length -= step;
@@ -43,11 +47,11 @@ async fn an_answer_cut_at_each_of_its_bytes_is_never_taken_for_a_whole_one() {
     let length = length(&servers, &sim).await;
     assert!((600..1500).contains(&length), "{length}");
     let client = client(&servers, &sim, sim.port(), Duration::from_secs(30)).await;
-    let truth = super::call(&client, TOOL, &json!({})).await;
+    let truth = call(&client, TOOL, &json!({})).await;
     let truth = places(truth.structured_content.as_ref().unwrap());
     for at in 0..length {
         sim.answer(Rule::get(PATH).damaged(Damage::CutAt(at)));
-        let answer = super::call(&client, TOOL, &json!({})).await;
+        let answer = call(&client, TOOL, &json!({})).await;
         sim.forget_rules();
         let told = text(&answer);
         gives_nothing_away(&told);
@@ -72,7 +76,7 @@ async fn an_answer_of_which_each_byte_in_turn_is_spoilt_invents_no_zero() {
     let client = client(&servers, &sim, sim.port(), Duration::from_millis(500)).await;
     for (at, byte) in (0..length).zip([b'#', b'x', b'"', 0xC3].into_iter().cycle()) {
         sim.answer(Rule::get(PATH).damaged(Damage::Spoilt { at, byte }));
-        let answer = super::call(&client, TOOL, &json!({})).await;
+        let answer = call(&client, TOOL, &json!({})).await;
         sim.forget_rules();
         let told = text(&answer);
         gives_nothing_away(&told);
@@ -90,13 +94,13 @@ async fn an_answer_that_comes_twice_is_not_taken_for_that_to_another_question() 
     let client = client(&servers, &sim, sim.port(), Duration::from_secs(5)).await;
     for tool in ["list_nodes", "get_access", "list_vms", "get_cluster_health"] {
         sim.forget_requests();
-        let truth = super::call(&client, tool, &json!({})).await;
+        let truth = call(&client, tool, &json!({})).await;
         let mut asked: Vec<_> = sim.requests().into_iter().map(|seen| seen.path).collect();
         asked.dedup();
         for path in asked {
             for _ in 0..10 {
                 sim.answer(Rule::get(&path).damaged(Damage::Twice));
-                let got = super::call(&client, tool, &json!({})).await;
+                let got = call(&client, tool, &json!({})).await;
                 sim.forget_rules();
                 assert_eq!(text(&got), text(&truth), "{tool} with {path} twice");
             }

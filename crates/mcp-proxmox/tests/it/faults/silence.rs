@@ -40,3 +40,22 @@ async fn where_no_log_can_be_read_nothing_is_said_to_be_found_in_them() {
     let whole = answer(&sim, "search_logs", all).await;
     assert!(notes(&whole).contains("nothing was found since"), "{whole}");
 }
+
+#[tokio::test]
+async fn what_is_not_known_of_the_nodes_is_named() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    sim.change(|cluster| {
+        cluster.node_mut("pve2").unwrap().online = false;
+        cluster.node_mut("pve3").unwrap().maintenance = true;
+    });
+    let whole = answer(&sim, "list_nodes", json!({})).await;
+    assert!(whole.to_string().contains("online (maintenance)"), "{whole}");
+    assert!(whole["votes"].is_string() && !notes(&whole).contains("not known"), "{whole}");
+    sim.answer(Rule::get("/cluster/resources?type=node").status(596, "Connection timed out"));
+    sim.answer(Rule::get("/cluster/config/nodes").status(596, "Connection timed out"));
+    let part = answer(&sim, "list_nodes", json!({})).await;
+    assert!(!part.to_string().contains("(maintenance)") && part.get("votes").is_none(), "{part}");
+    let told = notes(&part);
+    assert!(told.contains("whether a node is in maintenance is not known: PVE waited"), "{told}");
+    assert!(told.contains("the votes are not known: PVE waited"), "{told}");
+}

@@ -97,10 +97,11 @@ impl Reader {
         Ok(read(Method::Post, path, &whole, |body| request.read(body))?.data)
     }
 
-    /// Opens a WebSocket, once.
-    pub(crate) async fn upgrade(&self, path: &str) -> Result<Upgraded, Error> {
+    /// Opens a WebSocket, once. Who refuses may repeat the request: an error holds none of these secrets.
+    pub(crate) async fn upgrade(&self, path: &str, secrets: &[&str]) -> Result<Upgraded, Error> {
         let call = self.call(Method::Get, path, "", LIMIT);
         let result = self.shared.hosts.upgrade(&call).await;
+        let result = result.map_err(|error| error.without(secrets));
         let path = without_query(path);
         match &result {
             Ok(_) => tracing::info!(path, "upgraded"),

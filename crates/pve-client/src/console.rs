@@ -36,6 +36,7 @@ use frame::Socket;
 
 use crate::{
     Error, GuestRef, Kind, Post, Reader, Secret, Upid,
+    error::TICKET,
     form::Form,
     perl::{self, FromPerl},
 };
@@ -103,9 +104,10 @@ impl Reader {
             return Err(failed(ConsoleProblem::NoTicket));
         };
         let port = i64::try_from(port).unwrap_or_default();
-        let form = Form::default().number("port", port).text("vncticket", ticket.expose());
+        let form = Form::default().number("port", port).text(TICKET, ticket.expose());
         let path = form.after(&format!("{}/vncwebsocket", guest.path()));
-        let upgraded = self.upgrade(&path).await;
+        let password = opening.password.as_ref().map(Secret::expose).unwrap_or_default();
+        let upgraded = self.upgrade(&path, &[ticket.expose(), password]).await;
         let upgraded = upgraded.map_err(|error| failed(ConsoleProblem::NotOpened(error)))?;
         Ok((Socket::new(upgraded), opening, task))
     }

@@ -4,8 +4,7 @@
 //! only reads may be repeated once, when its connection died before anything of an answer came; an
 //! idle connection that the server closed in the same moment looks like that.
 //!
-//! **Invariant:** no more than four requests are at one host at once. Three workers of Proxmox VE
-//! serve everybody, the web interface included.
+//! **Invariant:** only so many requests are at one host at once as [`Places`] has.
 
 use std::{
     error::Error as StdError,
@@ -21,10 +20,7 @@ use hyper_util::{
     client::legacy::{Client, connect::capture_connection},
     rt::{TokioExecutor, TokioTimer},
 };
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Error, Host, LostWhy, Method, Tls, TlsProblem, UnreadableWhy, Unsent, UnsentKind,
@@ -34,14 +30,12 @@ use crate::{
     date,
     hosts::{Health, Turn},
     outgoing::{self, Call, without_query},
+    places::{self, Place, Places},
     websocket,
 };
 
 /// How long an idle connection is kept. Proxmox VE closes it after 5 s.
 const IDLE: Duration = Duration::from_secs(4);
-
-/// How many requests may be at one host at once.
-const PLACES: usize = 4;
 
 /// How long a connection may take where another host could be asked instead.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -56,7 +50,7 @@ pub(crate) struct Endpoint {
     host: Host,
     shown: Arc<str>,
     tls: Tls,
-    places: Semaphore,
+    places: Places,
     clients: OnceLock<Result<Clients, TlsProblem>>,
 }
 
@@ -101,7 +95,7 @@ impl Endpoint {
             tls.server_name.clone_from(&host.server_name);
         }
         let shown = host.to_string().into();
-        let (places, clients) = (Semaphore::new(PLACES), OnceLock::new());
+        let (places, clients) = (Places::new(), OnceLock::new());
         Self { health: Health::default(), host, shown, tls, places, clients }
     }
 
@@ -149,17 +143,14 @@ impl Endpoint {
     }
 
     /// Waits for a free place, and shares out the time that is left then.
-    async fn place(
-        &self,
-        call: &Call<'_>,
-        turn: Turn,
-    ) -> Result<(SemaphorePermit<'_>, Span), Error> {
+    async fn place(&self, call: &Call<'_>, turn: Turn) -> Result<(Place<'_>, Span), Error> {
         let asked = Instant::now();
         let latest = call.deadline.unwrap_or(asked + call.timeout);
         if latest <= asked {
             return Err(self.unsent(UnsentKind::DeadlineOver));
         }
-        let Ok(Ok(place)) = timeout_at(latest, self.places.acquire()).await else {
+        let taking = self.places.take(call.method, call.path);
+        let Ok(Some(place)) = timeout_at(latest, taking).await else {
             return Err(self.unsent(UnsentKind::NoPlace(asked.elapsed())));
         };
         // Those that were before it in the queue have found out what it would find out.
@@ -322,7 +313,7 @@ impl Clients {
         let pooled = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(PLACES)
+            .pool_max_idle_per_host(places::ALL)
             .retry_canceled_requests(false)
             .build(connector.clone());
         let fresh = Client::builder(TokioExecutor::new())

@@ -77,6 +77,9 @@ pub enum Error {
     },
 }
 
+/// The parameter that a ticket stands in.
+pub(crate) const TICKET: &str = "vncticket";
+
 /// How a request was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -131,6 +134,29 @@ impl Error {
             // A gateway says so after it has passed the request on.
             Self::Foreign { status, .. } => *status >= 500,
             Self::Unsent(_) => false,
+        }
+    }
+
+    /// The same error, whose words hold neither these secrets nor a query with a ticket, however it is
+    /// encoded.
+    pub(crate) fn without(self, secrets: &[&str]) -> Self {
+        let hide = |text: &mut String| {
+            for secret in secrets.iter().filter(|secret| secret.len() >= 8) {
+                *text = text.replace(secret, "***");
+            }
+            if let Some(at) = text.find(TICKET) {
+                text.truncate(at);
+                text.push('…');
+            }
+        };
+        match self {
+            Self::Refused(mut refusal) => {
+                hide(&mut refusal.reason);
+                hide(&mut refusal.message);
+                refusal.errors.values_mut().for_each(hide);
+                Self::Refused(refusal)
+            }
+            error => error,
         }
     }
 

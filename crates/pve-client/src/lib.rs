@@ -67,6 +67,7 @@ mod hosts;
 mod log_text;
 mod outgoing;
 mod perl;
+mod places;
 mod refusal;
 mod request;
 mod settings;

@@ -15,7 +15,7 @@ pub enum TlsProblem {
     /// The certificate is trusted, and for other names.
     #[error(
         "its certificate is not for `{asked}` but for {}; use one of these names, or say which of \
-         them to verify",
+         them to verify (SHA-256 fingerprint: {fingerprint})",
         listed(.names)
     )]
     WrongName {
@@ -29,10 +29,10 @@ pub enum TlsProblem {
     /// Nobody who is trusted has signed the certificate. It is like that on every fresh node, whose
     /// certificate is signed by the cluster's own authority.
     #[error(
-        "its certificate is not signed by anybody who is trusted, but by {}; trust the cluster's \
-         own certificate authority (on a node: /etc/pve/pve-root-ca.pem), or this certificate, once \
-         its SHA-256 fingerprint is compared: {fingerprint}",
-        signer(.issuer, *.is_self_signed)
+        "its certificate is not signed by anybody who is trusted, but by {}; trust {}this \
+         certificate, once its SHA-256 fingerprint is compared: {fingerprint}",
+        signer(.issuer, *.is_self_signed),
+        authority(*.is_self_signed)
     )]
     UnknownIssuer {
         /// Who signed it, by its own account.
@@ -43,16 +43,32 @@ pub enum TlsProblem {
         fingerprint: Fingerprint,
     },
     /// The certificate is too old.
-    #[error("its certificate expired on {not_after}; renew it, or check this machine's clock")]
+    #[error(
+        "its certificate, signed by {}, expired on {not_after}; renew it, or check this machine's \
+         clock (SHA-256 fingerprint: {fingerprint})",
+        signer(.issuer, *.is_self_signed)
+    )]
     Expired {
+        /// Who signed it, by its own account.
+        issuer: String,
+        /// Whether it signed itself.
+        is_self_signed: bool,
         /// The end of its life.
         not_after: String,
         /// The presented certificate.
         fingerprint: Fingerprint,
     },
     /// The certificate is too young.
-    #[error("its certificate is not valid before {not_before}; check this machine's clock")]
+    #[error(
+        "its certificate, signed by {}, is not valid before {not_before}; check this machine's \
+         clock (SHA-256 fingerprint: {fingerprint})",
+        signer(.issuer, *.is_self_signed)
+    )]
     NotYetValid {
+        /// Who signed it, by its own account.
+        issuer: String,
+        /// Whether it signed itself.
+        is_self_signed: bool,
         /// The start of its life.
         not_before: String,
         /// The presented certificate.
@@ -159,6 +175,15 @@ fn listed(names: &[String]) -> String {
 
 fn signer(issuer: &str, is_self_signed: bool) -> String {
     if is_self_signed { "itself".to_owned() } else { format!("`{issuer}`") }
+}
+
+/// Whom to trust rather than one certificate, where there is such a one.
+fn authority(is_self_signed: bool) -> &'static str {
+    if is_self_signed {
+        ""
+    } else {
+        "the cluster's own certificate authority (on a node: /etc/pve/pve-root-ca.pem), or "
+    }
 }
 
 fn fingerprints(expected: &[Fingerprint]) -> String {

@@ -115,10 +115,10 @@ fn problem(
             TlsProblem::UnknownIssuer { issuer, is_self_signed, fingerprint }
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            TlsProblem::Expired { not_after, fingerprint }
+            TlsProblem::Expired { issuer, is_self_signed, not_after, fingerprint }
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            TlsProblem::NotYetValid { not_before, fingerprint }
+            TlsProblem::NotYetValid { issuer, is_self_signed, not_before, fingerprint }
         }
         // Verification has its own type for this, which rustls does not show.
         CertificateError::Other(_) if is_ca => TlsProblem::AuthorityAsServer { fingerprint },

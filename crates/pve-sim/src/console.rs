@@ -108,6 +108,7 @@ impl World {
         let token = token.to_owned();
         let ends = Instant::now() + self.ticket_life;
         let serial = serial.to_owned();
+        self.given.extend([text.clone(), password.clone()]);
         let ticket = Ticket { vmid, port, text, password, token, upid, what, serial, ends };
         if fails.is_none() {
             self.tickets.push(ticket.clone());

@@ -17,6 +17,7 @@ use tokio::{
 use crate::{
     answer::Answer,
     console::{self, Session},
+    damage::{self, Damage},
     shared::Shared,
 };
 
@@ -39,8 +40,8 @@ pub(crate) struct Request {
 /// What goes onto the wire, and how much of it.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// This head and body. Cut after so many bytes of the body if `cut_after` says so.
-    Whole { head: String, body: Bytes, close: bool, cut_after: Option<usize> },
+    /// This head and body, with what happens to them on their way.
+    Whole { head: String, body: Bytes, close: bool, damage: Option<Damage> },
     /// This head, and then a console for as long as both sides want.
     Console { head: String, session: Box<Session>, upid: String },
     /// Nothing: the connection ends.
@@ -86,13 +87,8 @@ where
                 return;
             }
             Reply::Never => return wait_for_the_peer(&mut stream).await,
-            Reply::Whole { head, body, close, cut_after } => {
-                let cut = cut_after.is_some();
-                let part = body.get(..cut_after.unwrap_or(body.len())).unwrap_or(&body);
-                let mut bytes = BytesMut::with_capacity(head.len() + part.len());
-                bytes.extend_from_slice(head.as_bytes());
-                bytes.extend_from_slice(part);
-                if stream.write_all(&bytes).await.is_err() || stream.flush().await.is_err() || cut {
+            Reply::Whole { head, body, close, damage } => {
+                if !damage::send(&mut stream, &head, &body, damage).await {
                     // Dropping the stream without a farewell is what a cut looks like to the peer.
                     return;
                 }

@@ -31,6 +31,7 @@
 mod answer;
 mod cluster;
 mod console;
+mod damage;
 mod date;
 mod endpoints;
 mod figures;
@@ -59,6 +60,7 @@ pub use cluster::{
     LAB_TOKENS, Nic, Node, Program, Screen, ScreenFault, Service, State, Storage, Subscription,
     Takes, Task, Terminal, TerminalFault, Token, Update, Usage, User, Version, Volume,
 };
+pub use damage::Damage;
 pub use options::Options;
 pub use permission::{Grant, Privileges, Role};
 #[cfg(any(test, feature = "recordings"))]

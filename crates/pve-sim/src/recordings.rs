@@ -161,7 +161,7 @@ impl Recordings {
                     r#"{"data":{"port":"5900","ticket":"PVEVNC:0::x","password":"x","user":"x"}}"#;
                 let answer = Answer::json(body.into());
                 let (head, close) = http::head(&answer, &[], false);
-                Some(Reply::Whole { head, body: answer.body, close, cut_after: None })
+                Some(Reply::Whole { head, body: answer.body, close, damage: None })
             }
             _ => None,
         }
@@ -190,7 +190,7 @@ impl Recordings {
             },
         };
         let (head, close) = http::head(&answer, &[], false);
-        Reply::Whole { head, body: answer.body, close, cut_after: None }
+        Reply::Whole { head, body: answer.body, close, damage: None }
     }
 
     fn find(&self, method: &str, path: &str, token: &str) -> Option<&'static Recording> {
@@ -276,7 +276,7 @@ impl Recording {
         let lines: Vec<String> =
             headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let head = format!("HTTP/1.1 {} {}\r\n{}\r\n", self.status, self.reason, lines.concat());
-        Reply::Whole { head, body: body.into(), close: self.status >= 400, cut_after: None }
+        Reply::Whole { head, body: body.into(), close: self.status >= 400, damage: None }
     }
 }
 

@@ -1,12 +1,14 @@
 //! Rules put an answer, or a fault, in front of what the simulator would answer by itself.
 //!
 //! **Invariants:** the newest rule that fits wins, and a rule without a status changes the
-//! simulator's own answer (it delays, cuts or loses it) instead of replacing it, so the request
+//! simulator's own answer (it delays, damages or loses it) instead of replacing it, so the request
 //! still takes effect.
 
 use std::time::Duration;
 
 use bytes::Bytes;
+
+use crate::damage::Damage;
 
 /// An answer or a fault for the requests that it fits.
 ///
@@ -31,10 +33,12 @@ pub struct Rule {
     pub body: Bytes,
     /// How long to wait before anything is answered.
     pub delay: Option<Duration>,
-    /// After how many bytes of the body to cut the connection.
-    pub cut_after: Option<usize>,
+    /// What happens to the answer on its way out.
+    pub damage: Option<Damage>,
     /// Cut the connection without a byte of an answer, after the request took effect.
     pub lost: bool,
+    /// Repeats the whole target of the request in the reason and the message.
+    pub echoes: bool,
     /// Never answer, and keep the connection open.
     pub hang: bool,
     /// For how many requests it holds; `None` is for all.
@@ -85,8 +89,9 @@ impl Rule {
             headers: Vec::new(),
             body: Bytes::new(),
             delay: None,
-            cut_after: None,
+            damage: None,
             lost: false,
+            echoes: false,
             hang: false,
             times: None,
         }
@@ -132,8 +137,14 @@ impl Rule {
 
     /// Cuts the connection after so many bytes of the body.
     #[must_use]
-    pub fn cut_after(mut self, bytes: usize) -> Self {
-        self.cut_after = Some(bytes);
+    pub fn cut_after(self, bytes: usize) -> Self {
+        self.damaged(Damage::CutAfter(bytes))
+    }
+
+    /// Damages the answer on its way out.
+    #[must_use]
+    pub fn damaged(mut self, damage: Damage) -> Self {
+        self.damage = Some(damage);
         self
     }
 
@@ -142,6 +153,13 @@ impl Rule {
     pub fn lost(mut self) -> Self {
         self.lost = true;
         self
+    }
+
+    /// Refuses with this status and repeats the whole target of the request, as some proxies do.
+    #[must_use]
+    pub fn echo(mut self, status: u16) -> Self {
+        self.echoes = true;
+        self.status(status, "")
     }
 
     /// Never answers, and keeps the connection open.
@@ -155,6 +173,14 @@ impl Rule {
     #[must_use]
     pub fn times(mut self, times: usize) -> Self {
         self.times = Some(times);
+        self
+    }
+
+    /// What it answers to this target, where it repeats it.
+    pub(crate) fn of(mut self, target: &str) -> Self {
+        self.reason = format!("cannot serve {target}");
+        let message = format!("cannot serve this: {}\n", target.replace("%3A", ":"));
+        self.body = serde_json::json!({ "data": null, "message": message }).to_string().into();
         self
     }
 

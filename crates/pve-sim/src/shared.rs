@@ -66,6 +66,8 @@ pub(crate) struct World {
     pub(crate) last_pid: u32,
     /// Consoles that wait for their connection.
     pub(crate) tickets: Vec<console::Ticket>,
+    /// All tickets and passwords of consoles so far.
+    pub(crate) given: Vec<String>,
     /// How long they wait.
     pub(crate) ticket_life: Duration,
 }
@@ -102,6 +104,7 @@ impl Shared {
         if rule.hang {
             return Reply::Never;
         }
+        let rule = if rule.echoes { rule.of(&request.target) } else { rule };
         let mut reply = match rule.status {
             Some(status) => told_by(&rule, status, last),
             None => self.own_reply(request, path, token, last).await,
@@ -109,8 +112,8 @@ impl Shared {
         if rule.lost {
             return Reply::Nothing;
         }
-        if let Reply::Whole { cut_after, .. } = &mut reply {
-            *cut_after = rule.cut_after;
+        if let Reply::Whole { damage, .. } = &mut reply {
+            *damage = rule.damage;
         }
         reply
     }
@@ -252,12 +255,12 @@ fn told_by(rule: &Rule, status: u16, last: bool) -> Reply {
         connection: if status < 400 { KEEP_ALIVE } else { CLOSE },
     };
     let (head, close) = http::head(&answer, &rule.headers, last);
-    Reply::Whole { head, body: answer.body, close, cut_after: None }
+    Reply::Whole { head, body: answer.body, close, damage: None }
 }
 
 fn reply(answer: &Answer, last: bool) -> Reply {
     let (head, close) = http::head(answer, &[], last);
-    Reply::Whole { head, body: answer.body.clone(), close, cut_after: None }
+    Reply::Whole { head, body: answer.body.clone(), close, damage: None }
 }
 
 /// A panic elsewhere must not make every later request fail as well.

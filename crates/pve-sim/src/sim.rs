@@ -93,6 +93,7 @@ impl Sim {
             lists: HashMap::new(),
             last_pid: 0x1A00,
             tickets: Vec::new(),
+            given: Vec::new(),
             ticket_life: options.ticket_life,
         };
         let shared = Shared {
@@ -182,6 +183,11 @@ impl Sim {
         lock(&self.shared.pressed).clone()
     }
 
+    /// The tickets and passwords of consoles that were given so far, used or not.
+    pub fn console_secrets(&self) -> Vec<String> {
+        lock(&self.shared.world).given.clone()
+    }
+
     /// The most requests that were being answered at once.
     pub fn peak_in_flight(&self) -> usize {
         self.shared.in_flight.peak.load(Ordering::SeqCst)
@@ -190,6 +196,11 @@ impl Sim {
     /// How many connections are open now.
     pub fn connections(&self) -> usize {
         self.shared.connections.now.load(Ordering::SeqCst)
+    }
+
+    /// The most connections that were open at once.
+    pub fn peak_connections(&self) -> usize {
+        self.shared.connections.peak.load(Ordering::SeqCst)
     }
 
     /// How many TLS handshakes succeeded so far.

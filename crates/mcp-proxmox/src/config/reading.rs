@@ -28,7 +28,8 @@ impl Reading<'_> {
     /// What the user wrote, without the blanks and quotes that come with copying. An empty value counts as
     /// not set: clients fill optional settings with nothing.
     pub(super) fn value(&self, setting: &Setting) -> Option<String> {
-        let text = (self.source)(setting)?;
+        // It may be the secret.
+        let text = Zeroizing::new((self.source)(setting)?);
         let mut text = text.trim();
         for quote in ['"', '\'', '`'] {
             if let Some(inner) = text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote))

@@ -143,7 +143,11 @@ impl Tool for GetNetworkStats {
             None => {}
         }
         output.not_available.extend(first.not_available.iter().cloned());
-        let names: Vec<Listed> = names.unwrap_or_default();
+        let names: Vec<Listed> = names.unwrap_or_else(|error| {
+            let why = Failure::reason(&error);
+            output.not_available.push(format!("the names of VMs and containers: {why}"));
+            Vec::new()
+        });
         let limit = usize::try_from(input.limit.unwrap_or(SHOWN)).unwrap_or(usize::MAX);
         let vmid = wanted.as_ref().map(|guest| guest.vmid);
         let found = talkers::rank(&first, second.as_ref(), vmid, &names, limit);

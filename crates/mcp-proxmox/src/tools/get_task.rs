@@ -139,7 +139,12 @@ impl Tool for GetTask {
             telling::read(&part, &excerpt, is_running, wants_why, wants_backups),
             end_of(&part, &upid, is_running),
         );
-        output.took = took(call, &status, is_running, end);
+        match end {
+            Ok(end) => output.took = took(call, &status, is_running, end),
+            Err(error) => output
+                .not_available
+                .push(Failure::from_pve("read how long it took", &error).what().to_owned()),
+        }
         let is_asked = input.lines.is_some() || excerpt.from.is_some() || pattern.is_some();
         match read {
             Ok(mut read) => {
@@ -195,11 +200,11 @@ pub(crate) async fn status(pve: &Reader, upid: &Upid) -> Result<Status, Failure>
 }
 
 /// When it ended, which only the list of tasks tells.
-async fn end_of(pve: &Reader, upid: &Upid, is_running: bool) -> Option<i64> {
-    if is_running {
-        return None;
-    }
-    let start = i64::try_from(upid.starttime).ok()?;
+async fn end_of(pve: &Reader, upid: &Upid, is_running: bool) -> Result<Option<i64>, Error> {
+    let start = match i64::try_from(upid.starttime) {
+        Ok(start) if !is_running => start,
+        _ => return Ok(None),
+    };
     let filter = Filter {
         since: Some(start),
         until: Some(start),
@@ -207,8 +212,9 @@ async fn end_of(pve: &Reader, upid: &Upid, is_running: bool) -> Option<i64> {
         limit: Some(200),
         ..Filter::default()
     };
-    let tasks = pve.get(task::list(&upid.node, &filter)).await.ok()?;
-    tasks.into_iter().find(|task| task.upid.as_ref() == Some(upid))?.endtime
+    let tasks = pve.get(task::list(&upid.node, &filter)).await?;
+    let it = tasks.into_iter().find(|task| task.upid.as_ref() == Some(upid));
+    Ok(it.and_then(|task| task.endtime))
 }
 
 fn took(call: &Call, status: &Status, is_running: bool, end: Option<i64>) -> Option<Duration> {

@@ -98,7 +98,11 @@ impl Tool for ListNodes {
                 Failure::from_pve("read the cluster's state", &error).what()
             ));
         });
-        let resources = resources.unwrap_or_default();
+        let resources = resources.unwrap_or_else(|error| {
+            let why = Failure::reason(&error);
+            notes.push(format!("whether a node is in maintenance is not known: {why}"));
+            Vec::new()
+        });
         let mut table = Table::new(COLUMNS);
         for node in &nodes {
             let live = live.iter().find(|live| Some(&live.node) == node.node.as_ref());
@@ -125,8 +129,12 @@ impl Tool for ListNodes {
         let votes = match &status.cluster {
             // With all nodes there, there are all votes.
             Some(_) if n_online < nodes.len() => votes(&pve, call, &nodes).await,
-            _ => None,
+            _ => Ok(None),
         };
+        let votes = votes.unwrap_or_else(|error| {
+            notes.push(format!("the votes are not known: {}", Failure::reason(&error)));
+            None
+        });
         notes.extend(standing(&status, nodes.len()));
         Ok(Output {
             quorate: status.cluster.as_ref().and_then(|cluster| cluster.quorate),
@@ -141,15 +149,20 @@ impl Tool for ListNodes {
 }
 
 /// How many votes are there, of how many, and how many it takes. A `QDevice`'s are not known.
-async fn votes(pve: &Reader, call: &Call, nodes: &[Listed]) -> Option<String> {
-    let members = pve.until(call.part(SECONDS)).get(cluster::config_nodes()).await.ok()?;
+async fn votes(
+    pve: &Reader,
+    call: &Call,
+    nodes: &[Listed],
+) -> Result<Option<String>, pve_client::Error> {
+    let members = pve.until(call.part(SECONDS)).get(cluster::config_nodes()).await?;
     let is_here = |name: &Option<NodeName>| {
         name.is_some() && nodes.iter().any(|node| node.node == *name && is_online(node))
     };
     let here = members.iter().filter(|member| is_here(&member.node));
     let here: u64 = here.filter_map(|member| member.quorum_votes).sum();
     let all: u64 = members.iter().filter_map(|member| member.quorum_votes).sum();
-    (all > 0).then(|| format!("{here} of {all}, {} needed; without a QDevice's", all / 2 + 1))
+    let needed = all / 2 + 1;
+    Ok((all > 0).then(|| format!("{here} of {all}, {needed} needed; without a QDevice's")))
 }
 
 fn is_online(node: &Listed) -> bool {

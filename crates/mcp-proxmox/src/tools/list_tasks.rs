@@ -125,17 +125,23 @@ impl Tool for ListTasks {
             not_available: chosen.missing,
             notes: limited.into_iter().collect(),
         };
+        // A list that nobody answered is no empty list.
+        if let (Some((_, Err(error))), true) =
+            (lists.first(), lists.iter().all(|(_, list)| list.is_err()))
+        {
+            let nodes: Vec<_> = lists.iter().take(5).map(|(node, _)| node.as_str()).collect();
+            return Err(Failure::from_pve(
+                &format!("list the tasks of {}", nodes.join(", ")),
+                error,
+            ));
+        }
         let mut page = Page::default();
         for (node, list) in lists {
             match list {
                 Ok(list) => page.add(list, &picks),
                 Err(error) => {
                     let asked = format!("list the tasks of {node}");
-                    let failure = Failure::from_pve(&asked, &error);
-                    if chosen.nodes.len() == 1 {
-                        return Err(failure);
-                    }
-                    output.not_available.push(failure.what().to_owned());
+                    output.not_available.push(Failure::from_pve(&asked, &error).what().to_owned());
                 }
             }
         }

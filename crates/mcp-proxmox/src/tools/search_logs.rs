@@ -170,12 +170,19 @@ impl Tool for SearchLogs {
             }
         };
         let (journals, tasks, cluster, rights) = join!(of_journals, of_tasks, of_cluster, rights);
+        let n_asked = journals.len() + tasks.len() + usize::from(cluster.is_some());
         let mut all = Hits { missing: chosen.missing, ..Hits::default() };
         journals.into_iter().chain(tasks).for_each(|hits| all.extend(hits));
         all.missing.sort_unstable();
         all.partial.sort_unstable();
         if let Some(hits) = cluster {
             all.extend(hits);
+        }
+        // Logs that nobody gave are no logs without lines.
+        if all.n_silent == n_asked && n_asked > 0 {
+            let why = all.missing.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+            return Err(Failure::new(format!("none of {n_asked} logs could be read: {why}"))
+                .hint("list_nodes tells how the nodes are, get_access what the token may read"));
         }
         all.notes.extend(limited);
         all.notes.extend(gone);
@@ -259,7 +266,7 @@ impl Output {
                 way.unwrap_or_default()
             ));
         }
-        if lines.is_empty() && all.partial.is_empty() {
+        if lines.is_empty() && all.partial.is_empty() && all.missing.is_empty() {
             notes.push(format!("nothing was found since {}", time(since)));
         } else if lines.is_empty() {
             notes.push("nothing was found in what was looked at".to_owned());

@@ -47,17 +47,22 @@ fn calls() -> usize {
 }
 
 /// Chance that is the same at every run.
-struct Chance(u64);
+pub struct Chance(u64);
 
 impl Chance {
-    fn below(&mut self, bound: u64) -> u64 {
+    /// What comes of this seed, which must not be zero.
+    pub fn of(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % bound
     }
 
-    fn index(&mut self, length: usize) -> usize {
+    pub fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).unwrap()
     }
 }
@@ -157,7 +162,7 @@ fn is_done(tool: &str, state: &str) -> bool {
 }
 
 /// Checks an answer against the world, and says what it was.
-fn judge(sim: &Sim, tool: &str, vmid: u32, result: &CallToolResult) -> String {
+pub fn judge(sim: &Sim, tool: &str, vmid: u32, result: &CallToolResult) -> String {
     let is = state(sim, vmid);
     let told = text(result);
     if result.is_error == Some(true) {
@@ -258,7 +263,7 @@ async fn calls_under_fire_send_nothing_twice_and_tell_the_truth() {
     assert!(all.get("unknown").is_some_and(|n| *n > 0), "{all:?}");
 }
 
-fn deeds(world: &Cluster, vmid: u32) -> impl Iterator<Item = &pve_sim::Deed> {
+pub fn deeds(world: &Cluster, vmid: u32) -> impl Iterator<Item = &pve_sim::Deed> {
     world.deeds.iter().filter(move |deed| deed.vmid == vmid)
 }
 

@@ -86,6 +86,11 @@ impl Program {
         Self { input: child.stdin.take(), child, lines, errors: Some(errors), next_id: 1 }
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends one line.
     pub fn send(&mut self, message: &Value) {
         self.send_raw(&message.to_string());
@@ -161,6 +166,11 @@ impl Drop for Program {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What a variable of this machine's environment says about how much is tested.
+pub fn number(variable: &str) -> Option<u64> {
+    std::env::var_os(variable).map(|text| text.to_str().unwrap().parse().unwrap())
 }
 
 /// Waits for the end of a program that has every reason to end.

@@ -1,6 +1,6 @@
 //! The token's secret appears nowhere, whatever fails and however much is logged.
 
-use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Rule, Sim};
+use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Rule, Sim, Version};
 use serde_json::json;
 
 use crate::process::{Program, program_for, run};
@@ -101,6 +101,71 @@ async fn a_mistaken_configuration_does_not_repeat_the_secret() {
         tokio::task::block_in_place(|| run(command.env("PVE_PORT", "no").arg("check")));
     assert_eq!(code, 2);
     assert!(!stdout.contains(WRONG) && !stderr.contains(WRONG));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tickets_and_passwords_of_consoles_appear_nowhere() {
+    let mut output = String::new();
+    let mut secrets = Vec::new();
+    // Before PVE 9 the password of a screen is its ticket.
+    for version in [Version::v9_2(), Version::v8_4()] {
+        let mut cluster = Cluster::demo();
+        cluster.version = version;
+        let sim = Sim::start(cluster).await.unwrap();
+        let sockets: Vec<_> = [("pve1", "qemu/100"), ("pve1", "lxc/200"), ("pve1", "qemu/110")]
+            .map(|(node, guest)| format!("/nodes/{node}/{guest}/vncwebsocket"))
+            .to_vec();
+        let rule = |nth: u32, path: &str| match nth {
+            0 => Rule::get(path),
+            1 => Rule::get(path).status(401, "permission denied - invalid ticket"),
+            2 => Rule::get(path).status(502, "Bad Gateway").body("<html>"),
+            3 => Rule::get(path).status(200, "OK").body("{\"data\":null}"),
+            4 => Rule::get(path).echo(500),
+            _ => Rule::get(path).lost(),
+        };
+        for nth in 0..6 {
+            sim.forget_rules();
+            for path in &sockets {
+                sim.answer(rule(nth, path));
+            }
+            output += &tokio::task::block_in_place(|| {
+                let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+                command
+                    .env("PVE_LOG", "trace,rmcp=trace")
+                    .env("PVE_ACCESS_TIER", "write")
+                    .env("PVE_CONFIRM", "never");
+                let mut program = Program::start(&mut command);
+                let mut output = program.initialize("2025-11-25").to_string();
+                for (tool, arguments) in [
+                    ("get_vm_screenshot", json!({ "vm": "100", "max_width": 320 })),
+                    ("get_vm_console", json!({ "vm": "200", "listen_seconds": 1 })),
+                    (
+                        "send_vm_keys",
+                        json!({ "vm": "100", "keys": ["enter"], "listen_seconds": 1 }),
+                    ),
+                    (
+                        "send_vm_keys",
+                        json!({ "vm": "200", "keys": ["enter"], "listen_seconds": 1 }),
+                    ),
+                    ("list_tasks", json!({ "vm": "100" })),
+                ] {
+                    output += &program.call(tool, arguments).to_string();
+                }
+                output + &program.end().stderr
+            });
+        }
+        secrets.extend(sim.console_secrets());
+    }
+    assert!(output.contains("INFO") || output.contains("DEBUG"), "the log was not on");
+    assert!(secrets.len() > 30, "only {} were given", secrets.len());
+    for secret in secrets {
+        let encoded = secret.replace(':', "%3A");
+        for form in [secret.as_str(), &encoded] {
+            let at = output.find(form).map(|at| &output[at.saturating_sub(200)..at]);
+            assert!(at.is_none(), "`{form}` is in the output, after: {at:?}");
+        }
+    }
+    assert!(!output.contains("PVEVNC"), "a part of a ticket is in the output");
 }
 
 fn takes(tool: &str, argument: &str) -> bool {

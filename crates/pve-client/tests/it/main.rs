@@ -18,4 +18,5 @@ mod server;
 mod settings;
 mod time;
 mod tls;
+mod twice;
 mod unsent;

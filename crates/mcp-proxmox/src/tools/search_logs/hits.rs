@@ -26,6 +26,8 @@ pub(super) struct Hits {
     /// How many of the lines that were folded are not kept.
     pub(super) n_dropped: usize,
     pub(super) missing: Vec<String>,
+    /// How many sources gave nothing at all, since they did not answer or refused.
+    pub(super) n_silent: usize,
     pub(super) notes: Vec<String>,
     /// Sources that were not looked through to the beginning, and the time back to which they were, in
     /// seconds since 1970.
@@ -56,6 +58,7 @@ impl Hits {
         self.total += other.total;
         self.n_dropped += other.n_dropped;
         self.missing.extend(other.missing);
+        self.n_silent += other.n_silent;
         self.partial.extend(other.partial);
         self.is_text |= other.is_text;
         for note in other.notes {

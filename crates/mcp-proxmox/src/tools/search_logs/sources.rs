@@ -38,7 +38,7 @@ pub(super) struct Search<'a> {
 
 impl Hits {
     pub(super) fn missing(failure: &Failure) -> Self {
-        Self { missing: vec![failure.what().to_owned()], ..Self::default() }
+        Self { missing: vec![failure.what().to_owned()], n_silent: 1, ..Self::default() }
     }
 }
 

@@ -116,7 +116,12 @@ fn tls() -> Vec<Entry> {
         entry(
             "The certificate has expired",
             "It was not renewed, or a clock is wrong.",
-            unsent(TlsProblem::Expired { not_after: "2026-01-31".to_owned(), fingerprint }),
+            unsent(TlsProblem::Expired {
+                issuer: "PVE Cluster Manager CA".to_owned(),
+                is_self_signed: false,
+                not_after: "2026-01-31".to_owned(),
+                fingerprint,
+            }),
         ),
         entry(
             "It does not speak TLS",

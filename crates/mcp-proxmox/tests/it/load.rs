@@ -1,0 +1,231 @@
+//! Many calls at once, and for a long time: all are answered, PVE is not pressed, nothing grows, and nodes that
+//! hang keep neither the workers of PVE nor our own places.
+//!
+//! `MCP_PROXMOX_SOAK_SECONDS` sets how long the long one takes; its figures are printed.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use pve_sim::{
+    Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET, Rule,
+    Sim,
+};
+use rmcp::model::CallToolRequestParams;
+use serde_json::{Value, json};
+
+use crate::{
+    process::{Program, number, program_for},
+    support::{access, connect, server, settings, structured},
+};
+
+/// Calls of the kinds that an agent makes.
+fn mixed() -> [(&'static str, Value); 8] {
+    [
+        ("list_vms", json!({})),
+        ("get_vm_status", json!({ "vm": "100" })),
+        ("list_nodes", json!({})),
+        ("get_node_status", json!({ "node": "pve1" })),
+        ("list_tasks", json!({})),
+        ("get_vm_details", json!({ "vm": "pihole" })),
+        ("list_storage", json!({})),
+        ("get_vm_status", json!({ "vm": "nobody" })),
+    ]
+}
+
+/// Memory in KiB that is resident now, and open files. Other systems than Linux do not say.
+fn figures(pid: u32) -> Option<(u64, usize)> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes = resident.split_whitespace().next()?.parse().ok()?;
+    Some((kibibytes, std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count()))
+}
+
+/// Makes these calls at once, and waits for all answers. Says how many failed.
+fn at_once(program: &mut Program, first_id: usize, n_calls: usize) -> usize {
+    let calls = mixed();
+    for id in first_id..first_id + n_calls {
+        let (tool, arguments) = &calls[id % calls.len()];
+        let params = json!({ "name": tool, "arguments": arguments });
+        program
+            .send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }));
+    }
+    let mut open: BTreeSet<_> = (first_id..first_id + n_calls).collect();
+    let mut failed = 0;
+    while !open.is_empty() {
+        let answer = program.receive();
+        let id = usize::try_from(answer["id"].as_u64().unwrap()).unwrap();
+        assert!(open.remove(&id), "{id} was not asked, or answered twice");
+        let result = &answer["result"];
+        let is_error = result["isError"] == true;
+        let expects_error = calls[id % calls.len()].1["vm"] == "nobody";
+        assert_eq!(is_error, expects_error, "{answer}");
+        failed += usize::from(is_error);
+    }
+    failed
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn five_hundred_calls_at_once_are_all_answered_and_pve_sees_four_at_a_time() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    tokio::task::block_in_place(|| {
+        let mut program = Program::start(&mut program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET));
+        program.initialize("2025-11-25");
+        assert_eq!(at_once(&mut program, 1000, 16), 2);
+        let before = figures(program.id());
+        let began = Instant::now();
+        assert_eq!(at_once(&mut program, 2000, 504), 63);
+        println!("504 calls at once in {:?}", began.elapsed());
+        assert!(sim.peak_in_flight() <= 4, "{} requests at once", sim.peak_in_flight());
+        // Those in use, those that are kept, and those that the other side has not yet seen ending.
+        assert!(sim.peak_connections() <= 12, "{} connections at once", sim.peak_connections());
+        if let (Some((memory, files)), Some((now, open))) = (before, figures(program.id())) {
+            println!("{memory} KiB and {files} files before, {now} KiB and {open} files after");
+            assert!(now < memory + (24 << 10), "{memory} KiB grew to {now} KiB");
+            assert!(open <= files + 4, "{files} open files grew to {open}");
+        }
+        assert!(program.end().status.success());
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_for_a_long_time_let_nothing_grow() {
+    let seconds = number("MCP_PROXMOX_SOAK_SECONDS").unwrap_or(3);
+    let time = Duration::from_secs(seconds);
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    tokio::task::block_in_place(|| {
+        let mut program = Program::start(&mut program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET));
+        program.initialize("2025-11-25");
+        let began = Instant::now();
+        let (mut calls, mut failed, mut shown) = (0, 0, 0);
+        // From the moment on at which everything has been used.
+        let mut memory = Vec::new();
+        while began.elapsed() < time {
+            let n_calls = [1, 8, 40][calls % 3];
+            failed += at_once(&mut program, 1000 + calls, n_calls);
+            calls += n_calls;
+            sim.forget_requests();
+            let Some((now, files)) = figures(program.id()) else { continue };
+            if began.elapsed() * 4 > time {
+                memory.push(now);
+            }
+            let tenths = began.elapsed().as_millis() * 10 / time.as_millis();
+            if tenths > shown {
+                shown = tenths;
+                let (seconds, open) = (began.elapsed().as_secs(), sim.connections());
+                println!(
+                    "{seconds:>5} s {calls:>8} calls {now:>7} KiB {files:>3} files {open:>3} connections"
+                );
+            }
+            assert!(sim.connections() <= 8, "{} connections", sim.connections());
+            assert!(files < 40, "{files} open files");
+        }
+        println!("{calls} calls in {seconds} s, {failed} of them refused as they should be");
+        assert!(calls > 20);
+        let (first, last) = memory.split_at(memory.len() / 2);
+        let median = |part: &[u64]| {
+            let mut part = part.to_vec();
+            part.sort_unstable();
+            part.get(part.len() / 2).copied()
+        };
+        if let (Some(first), Some(last)) = (median(first), median(last)) {
+            println!("{first} KiB in the first half, {last} KiB in the second");
+            // An allocator keeps what it once had, and takes pieces of 64 KiB and more.
+            assert!(last <= first + first / 20 + 512, "{first} KiB grew to {last} KiB");
+        }
+        assert!(program.end().status.success());
+    });
+}
+
+#[tokio::test]
+async fn a_node_that_hangs_keeps_two_of_its_workers_and_nobody_else_waits() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    sim.answer(Rule::under("/nodes/pve1/").hang());
+    let client = connect(server(access(&sim))).await;
+    let call = |tool: &'static str, arguments: Value| {
+        let mut request = CallToolRequestParams::new(tool);
+        request.arguments = arguments.as_object().cloned();
+        client.call_tool(request)
+    };
+    // Far more than there are workers, and all of one node.
+    let mut hanging: FuturesUnordered<_> = (0..30)
+        .map(|nth| match nth % 3 {
+            0 => call("get_node_status", json!({ "node": "pve1" })),
+            1 => call("get_vm_status", json!({ "vm": "100" })),
+            _ => call("list_networks", json!({ "node": "pve1" })),
+        })
+        .collect();
+    let at_pve1 = || {
+        let seen = sim.requests();
+        seen.iter().filter(|seen| seen.path.starts_with("/nodes/pve1/")).count()
+    };
+    let pressing = async {
+        while at_pve1() < 2 {
+            tokio::select! {
+                _ = hanging.next() => panic!("a call ended although its node hangs"),
+                () = tokio::task::yield_now() => {}
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), pressing).await.unwrap();
+    // What is asked of others is answered while all of those wait.
+    for (tool, arguments) in [
+        ("list_vms", json!({})),
+        ("list_tasks", json!({ "nodes": ["pve2"] })),
+        ("get_node_status", json!({ "node": "pve3" })),
+    ] {
+        let answer = tokio::select! {
+            answer = call(tool, arguments) => answer.unwrap(),
+            _ = hanging.next() => panic!("a call ended although its node hangs"),
+        };
+        structured(&answer);
+    }
+    assert_eq!(at_pve1(), 2, "one of the three workers of the node is left for people");
+}
+
+#[tokio::test]
+async fn however_many_nodes_hang_the_lists_of_the_cluster_are_answered() {
+    let sim = Sim::start(Cluster::generated(16, 200, 3)).await.unwrap();
+    for nth in 1..=12 {
+        sim.answer(Rule::under(&format!("/nodes/pve{nth:02}/")).hang());
+    }
+    let mut settings = settings(&sim, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET);
+    settings.request_timeout = Duration::from_secs(30);
+    let access = mcp_proxmox::tier::Access::new(
+        mcp_proxmox::tier::Level::Read,
+        pve_client::Reader::new(settings),
+    );
+    let client = connect(server(access)).await;
+    let call = |tool: &'static str, arguments: Value| {
+        let mut request = CallToolRequestParams::new(tool);
+        request.arguments = arguments.as_object().cloned();
+        client.call_tool(request)
+    };
+    let mut hanging: FuturesUnordered<_> = (1..=12)
+        .map(|nth| call("get_node_status", json!({ "node": format!("pve{nth:02}") })))
+        .collect();
+    let held = || {
+        let seen = sim.requests();
+        let nodes = seen.iter().filter_map(|seen| seen.path.strip_prefix("/nodes/"));
+        nodes.filter(|rest| rest.contains('/')).count()
+    };
+    let pressing = async {
+        while held() < 3 {
+            tokio::select! {
+                _ = hanging.next() => panic!("a call ended although its node hangs"),
+                () = tokio::task::yield_now() => {}
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), pressing).await.unwrap();
+    for _ in 0..5 {
+        let answer = tokio::select! {
+            answer = call("list_vms", json!({})) => answer.unwrap(),
+            _ = hanging.next() => panic!("a call ended although its node hangs"),
+        };
+        assert_eq!(structured(&answer)["total"], 200);
+    }
+    assert_eq!(held(), 3, "the fourth place is kept for what PVE answers from memory");
+}

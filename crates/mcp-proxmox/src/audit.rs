@@ -82,8 +82,7 @@ impl Audit {
         if std::fs::metadata(file).is_ok_and(|data| !data.is_file()) {
             return Err("it is not a regular file".to_owned());
         }
-        let opened = OpenOptions::new().append(true).create(true).open(file);
-        opened.map(drop).map_err(|error| format!("it cannot be written: {error}"))
+        appending().open(file).map(drop).map_err(|error| format!("it cannot be written: {error}"))
     }
 
     /// Records what is about to be sent. `sent` knows how far that came, where the call is given up.
@@ -114,10 +113,19 @@ impl Audit {
         text.push('\n');
         // Opened anew each time, so that the file can be rotated, and in one write, so that lines of two
         // servers do not mix.
-        let mut file = OpenOptions::new().append(true).create(true).open(&self.file)?;
+        let mut file = appending().open(&self.file)?;
         file.write_all(text.as_bytes())?;
         file.sync_data()
     }
+}
+
+/// How the file is opened. A new one is for its owner alone.
+fn appending() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 impl Open<'_> {

@@ -46,6 +46,13 @@ pub struct Limits {
     pub offered: Vec<&'static str>,
 }
 
+impl Limits {
+    /// Whether the user lets this tool be used. Where no limits were set, as in a call on the command line, all may.
+    pub fn may_use(&self, tool: &str) -> bool {
+        self.offered.is_empty() || self.offered.contains(&tool)
+    }
+}
+
 /// Tells how far a call is. The client gets strictly increasing numbers, whatever is reported.
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<Mutex<Reporter>>>);

@@ -41,11 +41,6 @@ impl Table {
         self.rows.push(row.into());
     }
 
-    /// Drops all rows but the last so many.
-    pub fn keep_last(&mut self, rows: usize) {
-        self.rows.drain(..self.rows.len().saturating_sub(rows));
-    }
-
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.rows.len()

@@ -136,6 +136,11 @@ impl Config {
             let file = PathBuf::from(text);
             Audit::check(&file).map(|()| file)
         });
+        if tier == Level::Write {
+            for guard in [&settings::ALLOW_VMS, &settings::PROTECT_VMS, &settings::AUDIT_LOG] {
+                read.warn_of_unfilled(guard);
+            }
+        }
         let log = read.one(&settings::LOG, log_filter).unwrap_or_else(|| "warn".to_owned());
         let Reading { mistakes, warnings, .. } = read;
         match (hosts, token, tls) {

@@ -24,6 +24,17 @@ pub(super) struct Reading<'a> {
     pub(super) warnings: Vec<String>,
 }
 
+/// A client that did not fill in a placeholder hands it on as it is: `${X}`, `${env:X}`, `{env:X}`, `$PVE_X`, `%PVE_X%`.
+fn is_placeholder(text: &str) -> bool {
+    let is_name = |name: &str| {
+        name.starts_with("PVE_") && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    let is_braced = text.starts_with("${") || text.starts_with("{env:");
+    is_braced && text.ends_with('}')
+        || text.strip_prefix('$').is_some_and(is_name)
+        || text.strip_prefix('%').and_then(|text| text.strip_suffix('%')).is_some_and(is_name)
+}
+
 impl Reading<'_> {
     /// What the user wrote, without the blanks and quotes that come with copying. An empty value counts as
     /// not set: clients fill optional settings with nothing.
@@ -37,9 +48,17 @@ impl Reading<'_> {
                 text = inner.trim();
             }
         }
-        // A client that did not fill in a placeholder hands it on as it is.
-        let is_placeholder = text.starts_with("${") && text.ends_with('}');
-        (!text.is_empty() && !is_placeholder).then(|| text.to_owned())
+        (!text.is_empty() && !is_placeholder(text)).then(|| text.to_owned())
+    }
+
+    /// Warns of a guard of writes that the client did not fill in: it guards nothing.
+    pub(super) fn warn_of_unfilled(&mut self, setting: &Setting) {
+        if (self.source)(setting).is_some_and(|text| is_placeholder(text.trim())) {
+            self.warnings.push(format!(
+                "{} holds a placeholder that the client did not fill in: it counts as not set, and guards nothing",
+                setting.variable
+            ));
+        }
     }
 
     pub(super) fn wrong(&mut self, setting: &Setting, wrong: String) {

@@ -63,7 +63,7 @@ settings! {
     TLS_SERVER_NAME = "PVE_TLS_SERVER_NAME", Some("tls-server-name"), "NAME",
         "The name to verify, where the certificate names another than PVE_HOST; one for all hosts, or one for each";
     ACCESS_TIER = "PVE_ACCESS_TIER", Some("access-tier"), "TIER",
-        "read: only look; write: also start, stop, shut down and reboot [default: read]";
+        "read: only look; write: also start, stop, reboot, suspend, reset, and type into consoles [default: read]";
     ALLOW_VMS = "PVE_ALLOW_VMS", Some("allow-vms"), "LIST",
         "Where write tools may act: 100-199,205,tag:ai,pool:dev [default: all]";
     PROTECT_VMS = "PVE_PROTECT_VMS", Some("protect-vms"), "LIST",
@@ -78,7 +78,7 @@ settings! {
         "How long one request to PVE may take, 5 to 300; PVE itself gives up after 30 and then says why [default: 35]";
     TIMEZONE = "PVE_TIMEZONE", Some("timezone"), "ZONE", "How times are shown: an IANA name or local [default: UTC]";
     AUDIT_LOG = "PVE_AUDIT_LOG", Some("audit-log"), "FILE",
-        "A file for one JSON line per write; if it cannot be written, nothing is changed [default: none]";
+        "A file for two JSON lines per write, before and after; if it cannot be written, nothing is changed [default: none]";
     LOG = "PVE_LOG", Some("log"), "FILTER",
         "What is logged to stderr: error, warn, info (each request to PVE), or module=level,… [default: warn]";
 }

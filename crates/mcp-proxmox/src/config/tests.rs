@@ -93,6 +93,21 @@ fn an_empty_value_and_an_unfilled_placeholder_count_as_not_set() {
         with(&[("PVE_PORT", ""), ("PVE_TLS_CA_FILE", "${user_config.ca}"), ("PVE_USERNAME", " ")])
             .unwrap();
     assert_eq!(config.pve.hosts[0].port, 8006);
+    for placeholder in
+        ["${PVE_PORT}", "${env:PVE_PORT}", "{env:PVE_PORT}", "$PVE_PORT", "%PVE_PORT%"]
+    {
+        assert_eq!(with(&[("PVE_PORT", placeholder)]).unwrap().pve.hosts[0].port, 8006);
+    }
+    assert!(with(&[("PVE_PORT", "$OTHER")]).is_err(), "that is no setting of this program");
+}
+
+#[test]
+fn a_guard_of_writes_that_was_not_filled_in_is_warned_of() {
+    let guards = [("PVE_PROTECT_VMS", "${PVE_PROTECT_VMS}"), ("PVE_AUDIT_LOG", "{env:X}")];
+    let config = with(&[&guards[..], &[("PVE_ACCESS_TIER", "write")]].concat()).unwrap();
+    assert_eq!(config.warnings.len(), 2, "{:?}", config.warnings);
+    assert!(config.warnings[0].starts_with("PVE_PROTECT_VMS holds a placeholder"));
+    assert!(with(&guards).unwrap().warnings.is_empty(), "without writes there is nothing to guard");
 }
 
 #[test]

@@ -277,15 +277,21 @@ fn forbidden_advice(path: Option<&str>, privileges: &[String]) -> String {
                 let make = format!("`pveum role add McpExtra --privs {}`, then ", label(privilege));
                 ("McpExtra", make)
             };
+            // An entry on a deeper path takes the place of what is inherited there.
+            let role = match path {
+                "/" => role.to_owned(),
+                _ if is_auditors => role.to_owned(),
+                _ => format!("PVEAuditor,{role}"),
+            };
             format!(
-                "its owner can give the token a role with it: {make}`pveum acl modify {} --tokens 'USER@REALM!TOKEN' --roles {role}`",
+                "its owner can give its user a role with it: {make}`pveum acl modify {} --users USER@REALM --roles {role}`",
                 label(path)
             )
         }
-        _ => "its owner can give the token a role that holds it".to_owned(),
+        _ => "its owner can give its user a role that holds it".to_owned(),
     };
     format!(
-        "{grant}; with privilege separation the user needs the role too. Just granted? It takes some seconds"
+        "{grant}; a token with privilege separation needs the role too (`--tokens 'USER@REALM!TOKEN'`). Just granted? It takes some seconds"
     )
 }
 
@@ -407,6 +413,9 @@ mod tests {
         let error = refusal(403, "Permission check failed (/vms/100, VM.Audit)");
         let told = Failure::from_pve("read it", &error).to_string();
         assert!(told.contains("lacks the privilege VM.Audit on /vms/100"), "{told}");
-        assert!(told.contains("pveum acl modify /vms/100 --tokens"), "{told}");
+        assert!(
+            told.contains("pveum acl modify /vms/100 --users USER@REALM --roles PVEAuditor`"),
+            "{told}"
+        );
     }
 }

@@ -88,7 +88,7 @@ fn no_right(scene: &Scene) -> Failure {
         "the API token lacks the privilege VM.PowerMgmt on /vms/{vmid}; nothing was sent"
     ))
     .hint(format!(
-        "its owner can give the token a role with it, such as `pveum acl modify /vms/{vmid} --tokens 'USER@REALM!TOKEN' --roles PVEVMUser`; with privilege separation the user needs the role too"
+        "its owner can make a role with it (`pveum role add MCPOperate --privs VM.PowerMgmt`) and give it to its user: `pveum acl modify /vms/{vmid} --users USER@REALM --roles PVEAuditor,MCPOperate`; a token with privilege separation needs the role too (`--tokens 'USER@REALM!TOKEN'`)"
     ))
 }
 

@@ -74,6 +74,12 @@ impl<T: DeserializeOwned + Serialize + JsonSchema + Send> Own for Watching<T> {
         if seconds == 0 || order.dry_run {
             return carry_out(pve, call, order).await.map(Booted::unwatched);
         }
+        if !call.limits.may_use("get_vm_console") {
+            let mut booted = carry_out(pve, call, order).await.map(Booted::unwatched)?;
+            let note = "its console was not watched: the user left out get_vm_console";
+            booted.outcome.notes.push(note.to_owned());
+            return Ok(booted);
+        }
         let reader = pve.reader().clone();
         let vm = order.vm.clone();
         // Whatever is wrong with the guest, the other way says it better.

@@ -95,7 +95,7 @@ impl Tool for GetMetrics {
             // One of two ways to say the same.
             output.gaps = None;
             output.notes.push(
-                "no figures: it did not run in this time (a template never does); get_vm_status tells its state"
+                "no figures, as of a guest that did not run in this time (a template never does); get_vm_status tells its state"
                     .to_owned(),
             );
         }

@@ -52,7 +52,7 @@ pub struct Input {
     node: Option<String>,
     /// Vmid or name.
     vm: Option<String>,
-    /// Read twice so far apart, for rates.
+    /// Read guest NICs twice so far apart, for rates.
     #[schemars(range(min = 1, max = 20))]
     sample_seconds: Option<u32>,
     /// Guest NICs, busiest first (default 20).

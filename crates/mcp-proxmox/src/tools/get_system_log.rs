@@ -213,7 +213,9 @@ impl Output {
         }
         let is_whole = !read.gave_up && !read.is_too_large && read.broken.is_none();
         if read.found.is_empty() && is_whole {
-            notes.push("no entry fits".to_owned());
+            let since = query.since.and_then(|since| call.time(since.div_euclid(1_000_000)));
+            let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
+            notes.push(format!("no entry fits{since}"));
             if let Some(unit) = &query.unit {
                 notes.push(format!(
                     "if there is a unit `{}`, it wrote nothing that fits: get_node_status names services, `pattern` looks for a text",

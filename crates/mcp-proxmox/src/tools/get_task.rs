@@ -33,7 +33,7 @@ use crate::{
 /// How many lines are shown, where nobody says how many.
 const SHOWN: usize = 20;
 /// How many are enough where other parts of the answer say why.
-const TOLD: usize = 5;
+const TOLD: u32 = 5;
 /// How many are shown at most.
 const MOST: usize = 200;
 /// How many lines are shown around a match, at most.
@@ -125,6 +125,7 @@ impl Tool for GetTask {
         let excerpt = Excerpt {
             upid: &upid,
             lines: u32::try_from(lines).unwrap_or(200),
+            enough: input.lines.is_none().then_some(TOLD),
             from: input.from_line.map(|line| line.max(1)),
             pattern: pattern.as_ref(),
             context: u64::from(input.context.unwrap_or(0).min(CONTEXT)),
@@ -145,12 +146,8 @@ impl Tool for GetTask {
                 .not_available
                 .push(Failure::from_pve("read how long it took", &error).what().to_owned()),
         }
-        let is_asked = input.lines.is_some() || excerpt.from.is_some() || pattern.is_some();
         match read {
-            Ok(mut read) => {
-                if !is_asked && !is_running && !read.telling.is_empty() {
-                    read.shown.keep_last(TOLD);
-                }
+            Ok(read) => {
                 let is_found = !read.shown.is_empty();
                 output.add_log(read);
                 let pattern = input.pattern.as_deref().filter(|_| !is_found);

@@ -273,7 +273,7 @@ fn ha_remark(state: &str, is_up: bool, found: &Found) -> Option<String> {
     let node = label(found.guest.node.as_str());
     match (state, is_up) {
         ("started", false) => Some(format!(
-            "the HA manager wants it running: it starts it within a minute, or could not, which get_system_log node={node} unit=pve-ha-lrm tells"
+            "the HA manager wants it running: it starts it within a minute, or could not, which get_system_log node={node} unit=pve-ha-lrm may tell"
         )),
         ("error", _) => Some(format!(
             "the HA manager gave up on it and touches it no more until an administrator, after mending the cause, sets it to disabled and back; get_system_log node={node} unit=pve-ha-lrm may tell the cause"

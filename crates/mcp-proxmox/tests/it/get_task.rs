@@ -83,6 +83,8 @@ async fn a_backup_is_told_guest_by_guest() {
     assert!(texts(&task["telling_lines"])[0].starts_with("ERROR: Backup of VM 125 failed"));
     // That says why: the last of the progress is enough, unless more is asked for.
     assert_eq!(texts(&task["log"]).len(), 5, "{task}");
+    let before = task["log_lines"].as_u64().unwrap() - 5;
+    assert!(notes(&task).contains(&format!("lines 1 to {before} of")), "{task}");
     let asked = answer(&sim, "get_task", json!({ "upid": upid, "lines": 12 })).await;
     assert_eq!(texts(&asked["log"]).len(), 12, "{asked}");
 }

@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use mcp_proxmox::{config::Confirm, policy::Policy, tier::Access, tier::Level};
 use pve_client::Reader;
-use pve_sim::{Program, Role, Sim, State, Takes, Terminal, TerminalFault};
+use pve_sim::{DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Role, Sim, State, Takes, Terminal, TerminalFault};
 use serde_json::{Value, json};
 
 use crate::{
     get_vm_console::until_nothing_is_open,
     power::{answer, failure},
+    process::{Program, program_for},
     support::{call_on, demo, notes, server, settings, structured},
 };
 
@@ -52,6 +53,24 @@ async fn a_start_comes_back_with_what_the_guest_wrote_from_the_firmware_to_the_l
     }
     assert_eq!(sim.terminal_messages(), ["1:100:30:"], "nothing is typed");
     until_nothing_is_open(&sim).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_that_the_user_left_out_is_not_watched_either() {
+    let sim = stopped().await;
+    let mut program = Program::start(program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET).args([
+        "--access-tier",
+        "write",
+        "--exclude-tools",
+        "get_vm_console",
+    ]));
+    tokio::task::block_in_place(|| {
+        program.initialize("2025-11-25");
+        let answer = program.call("start_vm", json!({ "vm": "mail", "watch_console": 5 }));
+        let told = answer["result"]["structuredContent"].to_string();
+        assert!(told.contains("the user left out get_vm_console"), "{answer}");
+    });
+    assert_eq!(consoles_opened(&sim), 0);
 }
 
 #[tokio::test]
@@ -152,7 +171,7 @@ async fn a_shell_that_is_there_at_once_ends_watching_too() {
     let sim = stopped().await;
     sim.change(|cluster| {
         cluster.guest_mut(110).unwrap().terminal =
-            Terminal::running(Program::shell("mail", "root"));
+            Terminal::running(pve_sim::Program::shell("mail", "root"));
     });
     let answer = answer(&sim, "start_vm", json!({ "vm": 110, "watch_console": 30 })).await;
     assert_eq!(answer["shows"], json!(["shell prompt"]), "{answer}");

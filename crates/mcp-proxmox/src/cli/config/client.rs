@@ -55,7 +55,7 @@ impl Merged {
     /// The refusal of a merge because of another server of that name.
     pub(super) fn is_taken(name: &str) -> String {
         format!(
-            "it has another server named `{name}`; --replace replaces that one, --name gives this one another name"
+            "it has `{name}` already, with another command or other settings; --replace writes these instead, --name gives this one another name"
         )
     }
 }

@@ -167,6 +167,10 @@ fn merge_into(
     server: &Server,
     existing: Existing,
 ) -> Result<String, String> {
+    // Reading a pipe would wait for ever, and a device must not be replaced.
+    if std::fs::metadata(file).is_ok_and(|data| !data.is_file()) {
+        return Err("it is not a regular file".to_owned());
+    }
     let before = match std::fs::read_to_string(file) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,

@@ -16,7 +16,16 @@ pub(super) fn replace(
     before: Option<&str>,
     after: &str,
 ) -> io::Result<Option<PathBuf>> {
-    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let file = match fs::canonicalize(file) {
+        Ok(file) if !fs::metadata(&file)?.is_file() => {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        Ok(file) => file,
+        Err(_) if fs::symlink_metadata(file).is_ok() => {
+            return Err(io::Error::other("it is a link that leads nowhere"));
+        }
+        Err(_) => file.to_owned(),
+    };
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -67,4 +76,27 @@ fn fresh(file: &Path, kind: &str) -> io::Result<(PathBuf, File)> {
         }
     }
     Err(io::Error::other("there is no free name beside it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_is_left_alone() {
+        let folder = std::env::temp_dir().join(format!("writing-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let told = replace(&folder, None, "x").unwrap_err().to_string();
+        assert!(told.contains("not a regular file"), "{told}");
+        #[cfg(unix)]
+        {
+            let link = folder.join("link");
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(folder.join("nowhere"), &link).unwrap();
+            let told = replace(&link, None, "x").unwrap_err().to_string();
+            assert!(told.contains("leads nowhere"), "{told}");
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -30,6 +30,8 @@ const CHARACTERS: usize = 24_000;
 pub(super) struct Excerpt<'a> {
     pub(super) upid: &'a Upid,
     pub(super) lines: u32,
+    /// How many lines are enough where others tell why, and nobody says how many.
+    pub(super) enough: Option<u32>,
     pub(super) from: Option<u64>,
     pub(super) pattern: Option<&'a Pattern>,
     pub(super) context: u64,
@@ -111,7 +113,8 @@ async fn range(
     ending: &Part,
     read: &mut Read,
 ) -> Result<(), Error> {
-    let count = usize::try_from(excerpt.lines).unwrap_or(20);
+    let enough = excerpt.enough.filter(|_| !read.telling.is_empty());
+    let count = usize::try_from(enough.unwrap_or(excerpt.lines)).unwrap_or(20);
     let mut characters = 0;
     let Some(from) = excerpt.from else {
         let last = ending.lines.len().saturating_sub(count);

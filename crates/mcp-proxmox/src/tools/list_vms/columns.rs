@@ -14,6 +14,8 @@ pub(super) fn short(sort: Sort) -> Table {
         Sort::Memory => {
             &["vmid", "name", "type", "status", "node", "cpu%", "mem%", "disk%", "memory"]
         }
+        // A percentage of two cores is not one of sixteen.
+        Sort::Cpu => &["vmid", "name", "type", "status", "node", "cpu%", "mem%", "disk%", "cores"],
         Sort::Disk => &["vmid", "name", "type", "status", "node", "cpu%", "mem%", "disk%", "disk"],
         Sort::Uptime => {
             &["vmid", "name", "type", "status", "node", "cpu%", "mem%", "disk%", "uptime"]
@@ -31,6 +33,7 @@ pub(super) fn push_short(table: &mut Table, guest: &Row, sort: Sort) {
         Sort::Memory => guest.memory().into(),
         Sort::Disk => guest.disk().into(),
         Sort::Uptime => guest.uptime().map(Duration).into(),
+        Sort::Cpu => guest.listed.maxcpu.map(Number).into(),
         _ => return table.push([vmid, name, kind, status, node, cpu, memory, disk]),
     };
     table.push([vmid, name, kind, status, node, cpu, memory, disk, key]);

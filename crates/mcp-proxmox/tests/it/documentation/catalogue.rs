@@ -167,7 +167,7 @@ fn cluster() -> Vec<Entry> {
         ),
         entry(
             "There is no quorum",
-            "Fewer than half of the votes are there.",
+            "No more than half of the votes are there.",
             refused(
                 Method::Post,
                 "/nodes/pve1/qemu/100/status/start",

@@ -212,8 +212,7 @@ fn warn_of_the_demo(matches: &ArgMatches) {
     }
 }
 
-/// A variable of the environment.
-#[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
+/// A variable of the environment, which is read in this one place.
 fn variable(name: &str) -> Option<String> {
     // What is no UTF-8 is told as a mistake where it is read, instead of counting as not set.
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())

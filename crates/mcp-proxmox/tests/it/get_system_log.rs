@@ -247,6 +247,20 @@ async fn an_entry_too_large_to_be_read_is_said_and_the_newer_ones_are_shown() {
 }
 
 #[tokio::test]
+async fn an_entry_of_a_gigabyte_is_not_read_to_its_end() {
+    let sim = with(&[]).await;
+    let mut body =
+        br#"{"data":[{"__REALTIME_TIMESTAMP":"1796000000000000","PRIORITY":"3","MESSAGE":""#
+            .to_vec();
+    body.resize(1 << 30, b'x');
+    body.extend_from_slice(br#""}]}"#);
+    sim.answer(Rule::get("/nodes/pve1/journal").status(200, "OK").body(body));
+    let answer = answer(&sim, "get_system_log", json!({ "node": "pve1" })).await;
+    assert_eq!(messages(&answer), Vec::<String>::new());
+    assert!(notes(&answer).contains("one entry is larger than 16 MiB"), "{answer}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_had_is_told_with_the_reason() {
     let sim = demo().await;
     let arguments = json!({ "node": "pve1" });

@@ -64,6 +64,7 @@ async fn the_secret_appears_nowhere() {
         output.contains("DEBUG") || output.contains("TRACE") || output.contains("INFO"),
         "the log was not on"
     );
+    assert!(output.contains("dc01"), "no call succeeded");
     for secret in [DEMO_TOKEN_SECRET, WRONG] {
         let at = output.find(secret).map(|at| &output[at.saturating_sub(200)..at]);
         assert!(at.is_none(), "the secret is in the output, after: {at:?}");

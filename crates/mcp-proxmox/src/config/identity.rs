@@ -41,6 +41,11 @@ fn user_and_name(
             "it holds two `!`: write `user@realm!name`, or the name alone".to_owned(),
         ));
     }
+    if user.is_none() && name.contains('@') {
+        return Err(in_id(
+            "that is a user: add the token's name to it, as in `user@realm!name`".to_owned(),
+        ));
+    }
     if !is_token_name(name) {
         return Err(in_id(format!(
             "`{}` is not a token name: two or more letters, digits, `.`, `-` and `_`, beginning with a letter",
@@ -151,6 +156,12 @@ mod tests {
         assert_eq!(id("tool", UUID, Some("root"), "pam"), Ok("root@pam!tool".to_owned()));
         let mistakes = id("svc!tool", UUID, None, "pam").unwrap_err();
         assert!(mistakes[0].1.contains("`svc@pam!tool` or `svc@pve!tool`"), "{mistakes:?}");
+    }
+
+    #[test]
+    fn a_user_in_place_of_a_token_is_told_what_is_missing() {
+        let mistakes = id("monitor@pve", UUID, None, "pam").unwrap_err();
+        assert!(mistakes[0].1.contains("add the token's name"), "{mistakes:?}");
     }
 
     #[test]

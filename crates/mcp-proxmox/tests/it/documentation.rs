@@ -116,6 +116,12 @@ fn the_page_on_troubleshooting_is_current() {
 
 /// A hint as a sentence of its own.
 fn capital(text: &str) -> String {
+    // The names of tools and services are what they are.
+    let word = text.split(' ').next().unwrap_or_default();
+    if word.contains('_') || word.starts_with("pmx") || word.starts_with("pve") {
+        let end = if text.ends_with(['.', '?', '`']) { "" } else { "." };
+        return format!("{text}{end}");
+    }
     let mut letters = text.chars();
     let first =
         letters.next().map(|letter| letter.to_uppercase().collect::<String>()).unwrap_or_default();

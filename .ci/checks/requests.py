@@ -33,6 +33,7 @@ PRIVILEGE = re.compile(r"\b(?:VM|Sys|Datastore|SDN|Pool|Mapping|Realm|Group|User
 NOT_NAMED = {
     ("start_vm", "Sys.Audit"): "quorum is looked at where the token may; else PVE itself refuses a start without it",
     ("resume_vm", "Sys.Audit"): "quorum is looked at where the token may; else PVE itself refuses a start without it",
+    ("reboot_vm", "Sys.Audit"): "quorum is looked at where the token may; else the restart fails by itself",
 }
 # Privileges that we name though the schema does not, or the other way round, and why: it says little of what is left out of a
 # list.

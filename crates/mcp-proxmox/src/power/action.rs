@@ -134,7 +134,8 @@ impl Action {
 
     /// Whether a start is part of it, which takes a quorum.
     pub(super) fn starts(self, state: &State) -> bool {
-        matches!(self, Self::Start) || (self == Self::Resume && *state == State::Hibernated)
+        matches!(self, Self::Start | Self::Reboot(_))
+            || (self == Self::Resume && *state == State::Hibernated)
     }
 
     /// What the HA manager is asked for, where it cares for the guest.

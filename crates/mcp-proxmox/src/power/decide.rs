@@ -62,8 +62,10 @@ pub(super) fn verdict(scene: &Scene, call: &Call, action: Action) -> Result<Verd
         }
     }
     if action.starts(&scene.state) && scene.is_quorate == Some(false) {
+        // A reboot that stops it and cannot start it again is worse than none.
+        let again = if matches!(action, Action::Reboot(_)) { " again" } else { "" };
         let what = format!(
-            "the cluster has no quorum, so {} cannot be started; nothing was sent",
+            "the cluster has no quorum, so {} cannot be started{again}; nothing was sent",
             scene.who()
         );
         return Err(Failure::new(what).hint(

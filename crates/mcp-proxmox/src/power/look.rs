@@ -97,7 +97,9 @@ async fn around(pve: &Reader, call: &Call, found: &Found, action: Action) -> Aro
     let filter = task::Filter { vmid: Some(found.guest.vmid), ..task::Filter::default() };
     let quorum = async {
         match action {
-            Action::Start | Action::Resume => part.get(cluster::status()).await.ok(),
+            Action::Start | Action::Resume | Action::Reboot(_) => {
+                part.get(cluster::status()).await.ok()
+            }
             _ => None,
         }
     };

@@ -21,6 +21,18 @@ async fn a_guest_that_reboots_is_another_run_afterwards() {
 }
 
 #[tokio::test]
+async fn without_quorum_nothing_is_stopped_that_could_not_be_started_again() {
+    let sim = start().await;
+    sim.change(|lab| lab.quorate = false);
+    for vm in ["100", "120"] {
+        let told = refusal(&sim, "reboot_vm", json!({ "vm": vm })).await;
+        assert!(told.contains("no quorum") && told.contains("started again"), "{told}");
+    }
+    let told = refusal(&sim, "resume_vm", json!({ "vm": "104" })).await;
+    assert!(told.contains("no quorum"), "{told}");
+}
+
+#[tokio::test]
 async fn a_task_that_ends_well_proves_nothing() {
     let sim = start().await;
     // The task says OK, and the guest is the same run as before.

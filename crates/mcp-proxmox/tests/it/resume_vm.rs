@@ -22,6 +22,7 @@ async fn paused_hibernated_and_broken_vms_go_on() {
 async fn a_running_vm_goes_on_already_and_others_cannot() {
     let sim = start().await;
     assert_eq!(answer(&sim, "resume_vm", json!({ "vm": "100" })).await["outcome"], "already");
+    assert!(posts(&sim).is_empty());
     let told = refusal(&sim, "resume_vm", json!({ "vm": "101" })).await;
     assert!(told.contains("start_vm"), "{told}");
     let told = refusal(&sim, "resume_vm", json!({ "vm": "120" })).await;

@@ -26,6 +26,7 @@ async fn what_is_suspended_already_is_left_so() {
         let sim = start().await;
         let answer = answer(&sim, "suspend_vm", json!({ "vm": vm, "to_disk": to_disk })).await;
         assert_eq!(answer["outcome"], "already");
+        assert!(posts(&sim).is_empty());
     }
 }
 

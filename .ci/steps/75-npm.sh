@@ -23,6 +23,7 @@ echo "--- packing"
 } | tee "$work/said"
 while read -r line; do left_out "packages: $line"; done < <(grep '^not made' "$work/said" || true)
 python packaging/registry.py "$packed/server.json" "$packed"/*.mcpb
+python packaging/sbom.py "$packed/mcp-proxmox.cdx.json"
 python packaging/archives.py --checksums "$packed"
 (cd "$packed" && sha256sum --quiet --check SHA256SUMS)
 python .ci/checks/packages.py "$packed" "$REGISTRY_SCHEMA"

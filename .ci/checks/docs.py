@@ -197,7 +197,8 @@ def on_a_node(page, command, api, roles):
     if begin == "pveum role add":
         roles.add(positional[0])
     if "roles" in options:
-        tally.check(f"{page}: {command}: the role is there", options["roles"] in BUILT_IN | roles, options["roles"])
+        known = set(options["roles"].split(",")) <= BUILT_IN | roles
+        tally.check(f"{page}: {command}: the roles are there", known, options["roles"])
     for privilege in options.get("privs", "").split():
         tally.check(f"{page}: {command}: the privilege is there", privilege in api.privileges | OLD, privilege)
 

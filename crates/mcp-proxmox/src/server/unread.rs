@@ -1,20 +1,22 @@
 //! Bounds what waits for a client that does not read.
 //!
 //! The library takes up every request at once and keeps the answers until they are written. A client that sends
-//! and never reads would fill the memory; here **its further requests wait while too many of its answers do**. The
-//! end of its input is still seen, since some of what it sends is held meanwhile.
+//! and never reads would fill the memory; here **its further requests wait while too many are worked on, or too many
+//! answers wait to be read**. What it answers, what it gives up and the end of its input are still seen, since some of
+//! its requests are held meanwhile.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     future::Future,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
 use rmcp::{
     RoleServer,
+    model::{ClientNotification, JsonRpcMessage, RequestId},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
@@ -26,6 +28,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How many messages may wait to be read by the client.
 const UNREAD: usize = 64;
+/// How many requests may be worked on.
+const AT_WORK: usize = 128;
 /// How many of the client's messages are held meanwhile.
 const HELD: usize = 1000;
 /// A client that sends more than that, and reads nothing for so long, is gone.
@@ -39,10 +43,11 @@ pub(super) struct Bounded<T> {
     eof: CancellationToken,
 }
 
-/// Counts the messages that wait.
+/// Counts the messages that wait, and the requests that are worked on.
 #[derive(Debug, Default)]
 struct Unread {
     count: AtomicUsize,
+    at_work: Mutex<HashSet<RequestId>>,
     fewer: Notify,
 }
 
@@ -63,7 +68,48 @@ impl Unread {
     }
 
     fn are_too_many(&self) -> bool {
-        self.count.load(Ordering::Relaxed) >= UNREAD
+        self.count.load(Ordering::Relaxed) >= UNREAD || self.at_work().len() >= AT_WORK
+    }
+
+    fn at_work(&self) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
+        self.at_work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A message is handed on: a request is worked on from now on, and one that is given up no more.
+    fn hand_on(&self, message: &RxJsonRpcMessage<RoleServer>) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.at_work().insert(request.id.clone());
+            }
+            message => {
+                if let Some(id) = given_up(message) {
+                    self.at_work().remove(id);
+                }
+            }
+        }
+    }
+
+    /// A message goes out: what it answers is done.
+    fn answered(&self, message: &TxJsonRpcMessage<RoleServer>) {
+        let id = match message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        if let Some(id) = id {
+            self.at_work().remove(id);
+        }
+    }
+}
+
+/// The request that this message gives up.
+fn given_up(message: &RxJsonRpcMessage<RoleServer>) -> Option<&RequestId> {
+    let JsonRpcMessage::Notification(notification) = message else { return None };
+    match &notification.notification {
+        ClientNotification::CancelledNotification(cancelled) => {
+            cancelled.params.request_id.as_ref()
+        }
+        _ => None,
     }
 }
 
@@ -81,6 +127,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
+        self.unread.answered(&message);
         let waiting = self.unread.one_more();
         let send = self.inner.send(message);
         async move {
@@ -92,13 +139,28 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             if !self.unread.are_too_many() {
-                return match self.held.pop_front() {
-                    Some(message) => Some(message),
-                    None => self.inner.receive().await,
+                let next = match self.held.pop_front() {
+                    Some(message) => message,
+                    None => self.inner.receive().await?,
                 };
+                self.unread.hand_on(&next);
+                return Some(next);
             }
             tokio::select! {
-                message = self.inner.receive(), if self.held.len() < HELD => self.held.push_back(message?),
+                message = self.inner.receive(), if self.held.len() < HELD => {
+                    let message = message?;
+                    if matches!(message, JsonRpcMessage::Request(_)) {
+                        self.held.push_back(message);
+                        continue;
+                    }
+                    // What is given up before it was taken up never is.
+                    let given_up = given_up(&message);
+                    self.held.retain(|held| {
+                        !matches!(held, JsonRpcMessage::Request(held) if Some(&held.id) == given_up)
+                    });
+                    self.unread.hand_on(&message);
+                    return Some(message);
+                }
                 // A message that was read since the count was looked at has left its mark, and is not missed.
                 fewer = timeout(PATIENCE, self.unread.fewer.notified()) => {
                     if fewer.is_err() && self.held.len() >= HELD {
@@ -182,6 +244,57 @@ mod tests {
         let last = timeout(PATIENCE / 2, transport.receive()).await;
         assert!(last.expect("the end is seen").is_none());
         assert!(eof.is_cancelled());
+    }
+
+    fn request(id: usize) -> String {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n")
+    }
+
+    /// How many messages come without waiting.
+    async fn taken(transport: &mut impl Transport<RoleServer>) -> usize {
+        let mut n_taken = 0;
+        loop {
+            let next = transport.receive();
+            tokio::pin!(next);
+            let mut has_come = false;
+            for _ in 0..20 {
+                settle().await;
+                has_come = futures_util::poll!(&mut next).is_ready();
+                if has_come {
+                    break;
+                }
+            }
+            if !has_come {
+                return n_taken;
+            }
+            n_taken += 1;
+        }
+    }
+
+    #[tokio::test]
+    async fn no_more_requests_are_taken_up_than_can_be_worked_on() {
+        let (mut requests, input) = duplex(1 << 20);
+        let (_answers, output) = duplex(1 << 20);
+        let (lines, eof) = Lines::new(input, output);
+        let mut transport = Bounded::new(lines, eof);
+        for id in 0..2 * AT_WORK {
+            requests.write_all(request(id).as_bytes()).await.unwrap();
+        }
+        assert_eq!(taken(&mut transport).await, AT_WORK);
+        // An answer makes room for one more, and so does giving up; what was given up while it waited is not taken up.
+        let result = ServerResult::EmptyResult(EmptyResult {});
+        let done = JsonRpcMessage::response(result, NumberOrString::Number(0));
+        transport.send(done).await.unwrap();
+        for id in [AT_WORK + 1, 1] {
+            let gone = format!(
+                "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{{\"requestId\":{id}}}}}\n"
+            );
+            requests.write_all(gone.as_bytes()).await.unwrap();
+        }
+        // Two requests and the two notifications.
+        assert_eq!(taken(&mut transport).await, 4);
+        let waits = |held: &RxJsonRpcMessage<RoleServer>| matches!(held, JsonRpcMessage::Request(held) if held.id == NumberOrString::Number(i64::try_from(AT_WORK).unwrap() + 1));
+        assert!(!transport.held.iter().any(waits));
     }
 
     /// Each of these is refused, since its id is in use, and nobody reads that.

@@ -36,6 +36,26 @@ struct Batch {
     answers: Vec<Value>,
 }
 
+/// The request that this message gives up.
+pub(super) fn given_up(message: &RxJsonRpcMessage<RoleServer>) -> Option<&RequestId> {
+    let JsonRpcMessage::Notification(notification) = message else { return None };
+    match &notification.notification {
+        ClientNotification::CancelledNotification(cancelled) => {
+            cancelled.params.request_id.as_ref()
+        }
+        _ => None,
+    }
+}
+
+/// The request that this message answers.
+pub(super) fn answered(message: &TxJsonRpcMessage<RoleServer>) -> Option<&RequestId> {
+    match message {
+        JsonRpcMessage::Response(response) => Some(&response.id),
+        JsonRpcMessage::Error(error) => error.id.as_ref(),
+        _ => None,
+    }
+}
+
 impl Traffic {
     /// A batch begins. It is not answered before `end_of_batch`.
     pub(super) fn begin_batch(&mut self) -> u64 {
@@ -95,28 +115,18 @@ impl Traffic {
 
     /// A request that was cancelled is not answered. What is to be written, if a batch waited for it alone.
     pub(super) fn is_cancelled(&mut self, message: &RxJsonRpcMessage<RoleServer>) -> Option<Value> {
-        let JsonRpcMessage::Notification(notification) = message else { return None };
-        let ClientNotification::CancelledNotification(cancelled) = &notification.notification
-        else {
-            return None;
-        };
-        let batch = self.open.remove(cancelled.params.request_id.as_ref()?)??;
+        let batch = self.open.remove(given_up(message)?)??;
         self.one_less(batch, None)
     }
 
     /// What is to be written for a message that is sent; `None` where a batch still waits for others.
     pub(super) fn send(&mut self, message: &TxJsonRpcMessage<RoleServer>) -> Option<Value> {
-        let id = match message {
-            JsonRpcMessage::Response(response) => {
-                if let ServerResult::InitializeResult(agreed) = &response.result {
-                    self.takes_batches = agreed.protocol_version <= ProtocolVersion::V_2025_03_26;
-                }
-                Some(&response.id)
-            }
-            JsonRpcMessage::Error(error) => error.id.as_ref(),
-            _ => None,
-        };
-        let batch = id.and_then(|id| self.open.remove(id)).flatten();
+        if let JsonRpcMessage::Response(response) = message
+            && let ServerResult::InitializeResult(agreed) = &response.result
+        {
+            self.takes_batches = agreed.protocol_version <= ProtocolVersion::V_2025_03_26;
+        }
+        let batch = answered(message).and_then(|id| self.open.remove(id)).flatten();
         let mut value = serde_json::to_value(message).unwrap_or_default();
         if matches!(message, JsonRpcMessage::Error(_)) {
             explain(&mut value);

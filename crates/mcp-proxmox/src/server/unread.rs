@@ -16,7 +16,7 @@ use std::{
 
 use rmcp::{
     RoleServer,
-    model::{ClientNotification, JsonRpcMessage, RequestId},
+    model::{JsonRpcMessage, RequestId},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
@@ -25,6 +25,8 @@ use tokio::{
     time::{Duration, timeout},
 };
 use tokio_util::sync::CancellationToken;
+
+use super::traffic::{answered, given_up};
 
 /// How many messages may wait to be read by the client.
 const UNREAD: usize = 64;
@@ -91,25 +93,9 @@ impl Unread {
 
     /// A message goes out: what it answers is done.
     fn answered(&self, message: &TxJsonRpcMessage<RoleServer>) {
-        let id = match message {
-            JsonRpcMessage::Response(response) => Some(&response.id),
-            JsonRpcMessage::Error(error) => error.id.as_ref(),
-            _ => None,
-        };
-        if let Some(id) = id {
+        if let Some(id) = answered(message) {
             self.at_work().remove(id);
         }
-    }
-}
-
-/// The request that this message gives up.
-fn given_up(message: &RxJsonRpcMessage<RoleServer>) -> Option<&RequestId> {
-    let JsonRpcMessage::Notification(notification) = message else { return None };
-    match &notification.notification {
-        ClientNotification::CancelledNotification(cancelled) => {
-            cancelled.params.request_id.as_ref()
-        }
-        _ => None,
     }
 }
 

@@ -167,13 +167,14 @@ fn live(found: Found, current: Current) -> Output {
         .map(label)
         .or(output.name);
     output.lock = current.lock.as_deref().map(label);
-    output.ha = current.ha.as_ref().filter(|ha| ha.managed == Some(true)).map(|ha| {
-        ha.state
-            .as_deref()
-            .map_or_else(|| "managed".to_owned(), |state| format!("managed, {}", label(state)))
-    });
-    let wanted = current.ha.as_ref().filter(|ha| ha.managed == Some(true));
-    output.notes.extend(wanted.and_then(|ha| ha_remark(ha.state.as_deref()?, is_up, &found)));
+    if let Some(ha) = current.ha.as_ref().filter(|ha| ha.managed == Some(true)) {
+        let state = ha.state.as_deref();
+        output.ha = Some(
+            state
+                .map_or_else(|| "managed".to_owned(), |state| format!("managed, {}", label(state))),
+        );
+        output.notes.extend(state.and_then(|state| ha_remark(state, is_up, &found)));
+    }
     output.uptime = current.uptime.filter(|uptime| *uptime > 0).map(Duration);
     output.cores = current.cpus.map(Number);
     output.cpu_percent =

@@ -1,6 +1,6 @@
 //! The record of writes, as an administrator reads it.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::Command};
 
 use mcp_proxmox::{config::Confirm, policy::Policy};
 use pve_sim::{DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Sim, Takes};
@@ -22,6 +22,13 @@ impl Record {
 
     fn policy(&self) -> Policy {
         Policy::new(None, "".parse().unwrap(), Confirm::Never, Some(self.0.clone()))
+    }
+
+    /// The program that may write, and keeps this record.
+    fn kept_by_a_program_for(&self, sim: &Sim) -> Command {
+        let mut command = program_for(sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        command.env("PVE_ACCESS_TIER", "write").env("PVE_AUDIT_LOG", &self.0);
+        command
     }
 
     fn lines(&self) -> Vec<Value> {
@@ -155,8 +162,7 @@ async fn a_client_that_leaves_during_a_write_leaves_an_unknown_outcome_behind() 
     let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
     let record = Record::new("left");
     tokio::task::block_in_place(|| {
-        let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
-        command.env("PVE_ACCESS_TIER", "write").env("PVE_AUDIT_LOG", &record.0);
+        let mut command = record.kept_by_a_program_for(&sim);
         let mut program = Program::start(&mut command);
         program.initialize("2025-11-25");
         let params = json!({ "name": "start_vm", "arguments": { "vm": "101" } });
@@ -180,8 +186,7 @@ async fn a_signal_during_a_write_leaves_an_unknown_outcome_behind() {
         let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
         let record = Record::new(&format!("signal{signal}"));
         tokio::task::block_in_place(|| {
-            let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
-            command.env("PVE_ACCESS_TIER", "write").env("PVE_AUDIT_LOG", &record.0);
+            let mut command = record.kept_by_a_program_for(&sim);
             let mut program = Program::start(&mut command);
             program.initialize("2025-11-25");
             let params = json!({ "name": "start_vm", "arguments": { "vm": "101" } });
@@ -205,8 +210,7 @@ async fn a_signal_during_a_write_on_the_command_line_leaves_an_unknown_outcome_b
     let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
     let record = Record::new("signal-call");
     tokio::task::block_in_place(|| {
-        let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
-        command.env("PVE_ACCESS_TIER", "write").env("PVE_AUDIT_LOG", &record.0);
+        let mut command = record.kept_by_a_program_for(&sim);
         command.args(["call", "start_vm", "vm=101"]);
         let mut program = Program::start(&mut command);
         until_followed(&sim);
@@ -225,11 +229,7 @@ async fn how_consent_came_about_is_recorded() {
     let arguments = json!({ "vm": "106", "confirm": true });
     structured(&call_on(write_server_with(&sim, policy()), "stop_vm", arguments).await);
     tokio::task::block_in_place(|| {
-        let command = || {
-            let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
-            command.env("PVE_ACCESS_TIER", "write").env("PVE_AUDIT_LOG", &record.0);
-            command
-        };
+        let command = || record.kept_by_a_program_for(&sim);
         let mut flag = command();
         flag.args(["call", "stop_vm", "vm=100", "--yes"]);
         assert_eq!(crate::process::run(&mut flag).0, 0);

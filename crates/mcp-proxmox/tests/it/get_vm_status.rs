@@ -1,7 +1,7 @@
 //! Tests of `get_vm_status`.
 
 use pve_sim::{Rule, State};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{answer, demo, failure, notes};
 
@@ -69,25 +69,25 @@ async fn traffic_is_what_pve_counted_since_the_guest_started() {
     assert_eq!(answer["disk_io_since_start"], json!({ "read": "7.0 MiB", "written": "11.0 MiB" }));
 }
 
+/// A guest that runs on pve3 as its worker says, which read its CPU for the first time.
+async fn whose_worker_says_zero(vmid: u32) -> Value {
+    let sim = demo().await;
+    let current = format!("/nodes/pve3/qemu/{vmid}/status/current");
+    sim.answer(Rule::get(&current).data(
+        &json!({ "status": "running", "qmpstatus": "running", "vmid": vmid, "cpu": 0, "cpus": 8 }),
+    ));
+    answer(&sim, "get_vm_status", json!({ "vm": vmid.to_string() })).await
+}
+
 #[tokio::test]
 async fn cpu_is_pvestatd_s_figure_not_the_zero_of_a_worker_s_first_read() {
-    let sim = demo().await;
-    let body = json!({ "data": { "status": "running", "qmpstatus": "running", "vmid": 121, "cpu": 0, "cpus": 8 } });
-    sim.answer(
-        Rule::get("/nodes/pve3/qemu/121/status/current").status(200, "OK").body(body.to_string()),
-    );
-    let answer = answer(&sim, "get_vm_status", json!({ "vm": "121" })).await;
+    let answer = whose_worker_says_zero(121).await;
     assert!(answer["cpu_percent"].as_f64().unwrap() > 80.0, "{answer}");
 }
 
 #[tokio::test]
 async fn of_a_guest_that_was_just_started_a_worker_s_zero_is_no_figure() {
-    let sim = demo().await;
-    let body = json!({ "data": { "status": "running", "qmpstatus": "running", "vmid": 126, "cpu": 0, "cpus": 2 } });
-    sim.answer(
-        Rule::get("/nodes/pve3/qemu/126/status/current").status(200, "OK").body(body.to_string()),
-    );
-    let answer = answer(&sim, "get_vm_status", json!({ "vm": "126" })).await;
+    let answer = whose_worker_says_zero(126).await;
     assert_eq!(answer["status"], "running", "{answer}");
     assert!(answer.get("cpu_percent").is_none(), "{answer}");
 }

@@ -30,6 +30,14 @@ impl Qemu {
     /// somebody connects to its serial port, so that the firmware's first words are not lost; without
     /// graphics the firmware writes to the serial port too.
     fn start(place: u16, waits: bool, more: &[&str]) -> Self {
+        // Between finding a port free and QEMU's taking it somebody else may have taken it: QEMU then
+        // ends at once, and the next one looks further on.
+        (0..5)
+            .find_map(|attempt| Self::try_start(place + attempt * 20, waits, more))
+            .expect("one QEMU of five finds its ports free")
+    }
+
+    fn try_start(place: u16, waits: bool, more: &[&str]) -> Option<Self> {
         let serial = free_port(10_000 + place);
         let vnc = free_port(5900 + place);
         let wait = if waits { "on" } else { "off" };
@@ -47,19 +55,36 @@ impl Qemu {
             .stdin(Stdio::null())
             .spawn()
             .expect("qemu-system-x86_64 is installed");
-        let qemu = Self { process, serial, vnc };
-        wait_for_port(if waits { qemu.serial } else { qemu.vnc });
-        qemu
+        let mut qemu = Self { process, serial, vnc };
+        let awaited = if waits { qemu.serial } else { qemu.vnc };
+        qemu.listens_on(awaited).then_some(qemu)
+    }
+
+    /// Waits until it listens; false says that it ended instead. That is looked up in the kernel's
+    /// table: connecting would use up the serial port, which serves one, and binding the address to
+    /// see whether it is taken would take it from QEMU.
+    fn listens_on(&mut self, address: SocketAddr) -> bool {
+        let began = std::time::Instant::now();
+        while !listening(address) {
+            if self.process.try_wait().expect("a process of this test").is_some() {
+                return false;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "{address} stays free");
+            std::thread::yield_now();
+        }
+        true
     }
 }
 
-/// Waits until somebody listens, which is looked up and not tried: the serial port serves one.
-fn wait_for_port(address: SocketAddr) {
-    let began = std::time::Instant::now();
-    while TcpListener::bind(address).is_ok() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{address} stays free");
-        std::thread::yield_now();
-    }
+/// Whether anybody listens on this address of this machine.
+fn listening(address: SocketAddr) -> bool {
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux's table of connections");
+    let local = format!("0100007F:{:04X}", address.port());
+    table.lines().any(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        // The address, the other side's, and the state, of which 0A is LISTEN.
+        words.next() == Some(&local) && words.nth(1) == Some("0A")
+    })
 }
 
 impl Drop for Qemu {

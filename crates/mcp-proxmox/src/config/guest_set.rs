@@ -1,4 +1,4 @@
-//! Reads `PVE_ALLOW_VMS` and `PVE_PROTECT_VMS`: `100-199,205,tag:ai,pool:dev`.
+//! Reads `PVE_ALLOW_VMS` and `PVE_PROTECT_VMS`: `100-199,205,tag:ai,pool:dev`, `all`, `none`.
 
 use std::{fmt, str::FromStr};
 
@@ -10,6 +10,7 @@ pub struct GuestSet {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Member {
+    All,
     Vmids(u32, u32),
     Tag(String),
     Pool(String),
@@ -24,6 +25,7 @@ impl GuestSet {
         pool: Option<&str>,
     ) -> bool {
         self.members.iter().any(|member| match member {
+            Member::All => true,
             Member::Vmids(first, last) => (first..=last).contains(&&vmid),
             // PVE shows tags in lower case unless it is told otherwise, and compares them so.
             Member::Tag(tag) => tags.clone().any(|other| other.eq_ignore_ascii_case(tag)),
@@ -33,6 +35,11 @@ impl GuestSet {
 }
 
 impl GuestSet {
+    /// Its members one by one, as sets of their own.
+    pub fn parts(&self) -> impl Iterator<Item = Self> {
+        self.members.iter().map(|member| Self { members: vec![member.clone()] })
+    }
+
     /// Whether nothing belongs to it.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
@@ -42,10 +49,14 @@ impl GuestSet {
 impl fmt::Display for GuestSet {
     /// As the user writes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.members.is_empty() {
+            return f.write_str("none");
+        }
         let mut separator = "";
         for member in &self.members {
             f.write_str(separator)?;
             match member {
+                Member::All => f.write_str("all")?,
                 Member::Vmids(first, last) if first == last => write!(f, "{first}")?,
                 Member::Vmids(first, last) => write!(f, "{first}-{last}")?,
                 Member::Tag(tag) => write!(f, "tag:{tag}")?,
@@ -61,6 +72,9 @@ impl FromStr for GuestSet {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim().eq_ignore_ascii_case("none") {
+            return Ok(Self::default());
+        }
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         let members = parts.map(member).collect::<Result<Vec<_>, _>>()?;
         if members.is_empty() && !text.trim().is_empty() {
@@ -71,6 +85,9 @@ impl FromStr for GuestSet {
 }
 
 fn member(part: &str) -> Result<Member, String> {
+    if part.eq_ignore_ascii_case("all") {
+        return Ok(Member::All);
+    }
     if let Some((kind, name)) = part.split_once(':') {
         let name = name.trim();
         let is_name = !name.is_empty()
@@ -116,6 +133,16 @@ mod tests {
         assert!(holds(set, 300, &["db", "AI"], None));
         assert!(holds(set, 300, &[], Some("dev")));
         assert!(!holds(set, 200, &["a"], Some("prod")));
+    }
+
+    #[test]
+    fn all_and_none_are_words_for_themselves() {
+        assert!(holds("all", 100, &[], None) && holds("All, 205", 300, &[], None));
+        assert!(!holds("none", 100, &["a"], Some("dev")));
+        for (text, shown) in [("ALL", "all"), (" None ", "none"), ("100-100, tag:a", "100,tag:a")] {
+            assert_eq!(text.parse::<GuestSet>().unwrap().to_string(), shown);
+        }
+        assert!("none,100".parse::<GuestSet>().is_err(), "nothing and something");
     }
 
     #[test]

@@ -277,3 +277,47 @@ fn tools_are_chosen_by_name_or_by_toolset() {
             .contains("no tool is left")
     );
 }
+
+#[test]
+fn the_defaults_may_be_written_too() {
+    let config = with(&[
+        ("PVE_ALLOW_VMS", "all"),
+        ("PVE_PROTECT_VMS", "none"),
+        ("PVE_TOOLS", "all"),
+        ("PVE_EXCLUDE_TOOLS", "none"),
+    ])
+    .unwrap();
+    assert!(config.allow.unwrap().contains(100, [].into_iter(), None));
+    assert!(config.protect.is_empty());
+    assert!(ALL.iter().all(|entry| config.tools.picks(entry)));
+}
+
+#[test]
+fn a_secret_file_is_named_where_its_secret_is_wrong_and_may_have_quotes() {
+    let file = std::env::temp_dir().join(format!("mcp-proxmox-quoted-{}", std::process::id()));
+    let path = file.to_str().unwrap();
+    let read = |secret: &str| {
+        std::fs::write(&file, secret).unwrap();
+        let settings = [
+            ("PVE_HOST", "pve.lan"),
+            ("PVE_TOKEN_ID", "root@pam!mcp"),
+            ("PVE_TOKEN_SECRET_FILE", path),
+        ];
+        read(&settings)
+    };
+    assert!(read(&format!("\"{UUID}\"\n")).is_ok());
+    let told = read("two words").unwrap_err().to_string();
+    std::fs::remove_file(&file).unwrap();
+    assert!(told.contains("\n  PVE_TOKEN_SECRET_FILE: it holds blanks"), "{told}");
+}
+
+#[test]
+fn a_tilde_is_the_home_folder() {
+    let home = std::env::home_dir().unwrap();
+    assert_eq!(at_home("~/.config/token"), home.join(".config/token"));
+    for other in ["~nobody/token", "/etc/~/token", "~", "token"] {
+        assert_eq!(at_home(other), PathBuf::from(other));
+    }
+    let told = mistakes(&[("PVE_TOKEN_SECRET", ""), ("PVE_TOKEN_SECRET_FILE", "~/no/such/file")]);
+    assert!(told.contains(&home.join("no/such/file").display().to_string()), "{told}");
+}

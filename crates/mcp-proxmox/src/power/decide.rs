@@ -12,7 +12,7 @@ use super::{
     look::Scene,
     state::State,
 };
-use crate::{answer::clean::label, call::Call, failure::Failure, policy::Marks};
+use crate::{answer::clean::label, call::Call, failure::Failure, policy::Marks, rights::grant};
 
 /// What is to be done.
 #[derive(Debug)]
@@ -89,9 +89,7 @@ fn no_right(scene: &Scene) -> Failure {
     Failure::new(format!(
         "the API token lacks the privilege VM.PowerMgmt on /vms/{vmid}; nothing was sent"
     ))
-    .hint(format!(
-        "its owner can make a role with it (`pveum role add MCPOperate --privs VM.PowerMgmt`) and give it to its user: `pveum acl modify /vms/{vmid} --users USER@REALM --roles PVEAuditor,MCPOperate`; a token with privilege separation needs the role too (`--tokens 'USER@REALM!TOKEN'`)"
-    ))
+    .hint(grant::advice("VM.PowerMgmt", &format!("/vms/{vmid}")))
 }
 
 /// How a guest's state stands to what is wanted.

@@ -96,6 +96,17 @@ fn tls() -> Vec<Entry> {
             unsent(TlsProblem::UnknownIssuer {
                 issuer: "PVE Cluster Manager CA".to_owned(),
                 is_self_signed: false,
+                given: Vec::new(),
+                fingerprint,
+            }),
+        ),
+        entry(
+            "The certificate is not signed by the given authority",
+            "The file of `PVE_TLS_CA_FILE` is of another cluster, or another server answers.",
+            unsent(TlsProblem::UnknownIssuer {
+                issuer: "OU=…, O=PVE Cluster Manager CA".to_owned(),
+                is_self_signed: false,
+                given: vec!["O=Example, CN=Example CA".to_owned()],
                 fingerprint,
             }),
         ),

@@ -132,7 +132,7 @@ const NEEDS: [Need; 11] = [
     },
     Need {
         what: "system logs and the cluster log",
-        tools: &["get_system_log", "search_logs"],
+        tools: &["get_system_log", "search_logs", "get_cluster_health"],
         level: Level::Read,
         is_basic: false,
         all_of: &[on("/nodes", &["Sys.Syslog"]), on("/", &["Sys.Syslog"])],

@@ -105,7 +105,7 @@ impl Tool for SearchLogs {
     const NAME: &'static str = "search_logs";
     const TITLE: &'static str = "Search all logs";
     const DESCRIPTION: &'static str = "Search journals, failed tasks with their logs, and the cluster log of all nodes at once, by text, guest, \
-        severity, time. For one journal use get_system_log.";
+        severity, time. For tasks that went well use list_tasks, for one journal get_system_log.";
     const TOOLSET: Toolset = Toolset::Logs;
 
     type Effect = Reads;

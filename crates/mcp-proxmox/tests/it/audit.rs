@@ -157,6 +157,37 @@ async fn a_call_that_is_given_up_is_recorded_as_unknown() {
     assert!(sim.change(|lab| lab.guest(101).unwrap().is_up()));
 }
 
+/// A cancelled call gets no answer, so that what goes on is told on stderr, and recorded.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_on_of_a_cancelled_write_is_on_stderr_and_in_the_record() {
+    let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
+    let record = Record::new("cancelled");
+    let (next, stderr) = tokio::task::block_in_place(|| {
+        let mut command = record.kept_by_a_program_for(&sim);
+        let mut program = Program::start(&mut command);
+        program.initialize("2025-11-25");
+        let params = json!({ "name": "start_vm", "arguments": { "vm": "101" } });
+        program
+            .send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params }));
+        until_followed(&sim);
+        program.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } }));
+        while record.lines().len() < 2 {
+            std::thread::yield_now();
+        }
+        // Nothing is said of it on standard output: the next line answers the next request.
+        let next = program.call("get_vm_status", json!({ "vm": "101" }));
+        let ended = program.end();
+        assert!(ended.lines.is_empty(), "{:?}", ended.lines);
+        (next, ended.stderr)
+    });
+    is_given_up(&record, "the client cancelled the call");
+    assert!(next.to_string().contains("qmstart"), "{next}");
+    let upid = record.lines()[1]["upid"].as_str().unwrap().to_owned();
+    assert!(stderr.contains("the client cancelled a call"), "{stderr}");
+    assert!(stderr.contains(&format!("`start qemu/101 (task {upid})`")), "{stderr}");
+    assert!(stderr.contains("goes on there"), "{stderr}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_leaves_during_a_write_leaves_an_unknown_outcome_behind() {
     let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;

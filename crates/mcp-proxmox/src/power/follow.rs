@@ -155,7 +155,8 @@ impl Course<'_> {
             }
             Seen::Gone => {
                 let after = self.settled().await;
-                let outcome = Outcome::new(self.scene, self.judged(after.as_ref(), "unknown"));
+                let is_done = self.is_shown(after.as_ref());
+                let outcome = Outcome::new(self.scene, if is_done { "done" } else { "unknown" });
                 Ok(outcome.with_task(upid).with_state(after.as_ref()).with_note(
                     "its task began, but its node does not know it any more; what counts is the state",
                 ))
@@ -190,7 +191,7 @@ impl Course<'_> {
     async fn failed(&self, upid: &Upid, result: &str) -> Result<Outcome, Failure> {
         let after = self.state().await;
         let said = sentence(result);
-        if self.is_done(after.as_ref()) {
+        if self.is_shown(after.as_ref()) {
             // Somebody else did it at the same moment.
             let word = if result.contains("already running") { "already" } else { "done" };
             let mut outcome = Outcome::new(self.scene, word).with_task(upid);
@@ -248,7 +249,7 @@ impl Course<'_> {
         let race = error.refusal().is_some_and(|refusal| refusal.kind() == RefusalKind::Other);
         if race {
             let after = self.state().await;
-            if self.is_done(after.as_ref()) {
+            if self.is_shown(after.as_ref()) {
                 return Ok(Outcome::new(self.scene, "already")
                     .with_state(after.as_ref())
                     .with_note(
@@ -323,6 +324,11 @@ impl Course<'_> {
 
     fn is_done(&self, after: Option<&After>) -> bool {
         after.is_some_and(|after| self.action.is_done(&self.scene.current, &after.current))
+    }
+
+    /// Whether the state itself says that it was done, whatever is known of the task.
+    fn is_shown(&self, after: Option<&After>) -> bool {
+        self.action.shows() && self.is_done(after)
     }
 
     fn judged(&self, after: Option<&After>, otherwise: &'static str) -> &'static str {

@@ -206,8 +206,9 @@ fn judge_deeds(
         let answer = result.structured_content.as_ref().unwrap();
         let is_ours = |task: &&pve_sim::Task| answer["task"] == json!(task.upid());
         let is_fine = world.tasks.iter().find(is_ours).is_some_and(pve_sim::Task::is_fine);
-        // What is as it should be in spite of its task is said to be so; a reset never shows.
-        let in_spite = told.contains("the task failed, but") && tool != "reset_vm";
+        // What is as it should be in spite of its task is said to be so. A guest that runs shows neither.
+        let needs_task = ["reset_vm", "reboot_vm"].contains(&tool);
+        let in_spite = told.contains("the task failed, but") && !needs_task;
         assert!(is_fine || in_spite, "its task did not end well: {which}");
     }
 }

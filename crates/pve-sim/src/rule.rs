@@ -17,6 +17,7 @@ use crate::damage::Damage;
 /// let gone = Rule::get("/nodes/pve2/status").status(595, "No route to host").body("");
 /// let slow = Rule::get("/cluster/resources").delay(std::time::Duration::from_millis(20)).times(1);
 /// ```
+#[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
 #[derive(Debug, Clone)]
 pub struct Rule {
     /// The method it fits; `None` fits all.

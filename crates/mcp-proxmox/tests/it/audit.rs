@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     power::{posts, start, start_with, write_server_with},
-    process::{Program, program_for},
+    process::{PATIENCE, Program, program_for},
     support::{call_on, connect, failed, structured},
 };
 
@@ -108,7 +108,9 @@ async fn a_log_that_cannot_be_written_stops_the_write() {
 /// Waits until the task of VM 101 is looked at, without a clock: its request was answered by then.
 fn until_followed(sim: &Sim) {
     let is_followed = || sim.requests().iter().any(|seen| seen.path.contains("/tasks/UPID"));
+    let began = std::time::Instant::now();
     while !is_followed() {
+        assert!(began.elapsed() < PATIENCE, "no task of it is looked at");
         std::thread::yield_now();
     }
 }

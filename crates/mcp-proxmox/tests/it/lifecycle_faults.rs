@@ -201,6 +201,9 @@ fn judge_deeds(
     if told.replace("nothing was sent again", "").contains("nothing was sent") {
         assert!(new.is_empty() && n_posts == 0, "something was sent: {which}");
     }
+    if told.contains("probably never began") {
+        assert!(new.is_empty(), "it began: {which}");
+    }
     if outcome == "done" {
         assert_eq!(new.len(), 1, "nothing was done: {which}");
         let answer = result.structured_content.as_ref().unwrap();

@@ -195,6 +195,31 @@ async fn a_write_whose_answer_is_lost_and_whose_task_still_runs_is_said_to_run()
     }
 }
 
+/// Whoever cannot look says so, instead of what a look would have told.
+#[tokio::test]
+async fn a_write_whose_answer_is_lost_and_whose_tasks_cannot_be_read_is_not_said_to_have_never_begun()
+ {
+    for readable_before in [true, false] {
+        let sim = crate::power::start().await;
+        let tasks = Rule::get("/nodes/pve1/tasks");
+        sim.answer(tasks.clone().status(596, "Connection timed out"));
+        if readable_before {
+            // The first look is answered as ever.
+            sim.answer(tasks.times(1));
+        }
+        sim.answer(Way::Says(599).rule(crate::power::on_100("suspend"), true));
+        let answer = crate::power::answer(&sim, "suspend_vm", json!({ "vm": "100" })).await;
+        assert_eq!(answer["outcome"], "unknown", "{answer}");
+        let told = notes(&answer);
+        assert!(
+            told.contains("tasks could not be read") && !told.contains("never began"),
+            "{told}"
+        );
+        assert!(told.contains("nothing was sent again"), "{told}");
+        assert_eq!(crate::power::posts(&sim).len(), 1);
+    }
+}
+
 /// A reset leaves no trace in the state of a VM: what ran before runs afterwards, whether it was reset or not.
 #[tokio::test]
 async fn a_reset_that_was_refused_or_failed_or_vanished_is_never_called_done() {

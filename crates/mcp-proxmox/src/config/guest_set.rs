@@ -163,5 +163,61 @@ mod tests {
         fn any_text_is_answered(text in any::<String>()) {
             let _ = text.parse::<GuestSet>();
         }
+
+        #[test]
+        fn what_looks_like_a_list_is_answered_and_what_is_read_is_written_so_that_it_is_read_alike(text in near()) {
+            if let Ok(set) = text.parse::<GuestSet>() {
+                prop_assert_eq!(set.to_string().parse::<GuestSet>(), Ok(set));
+            }
+        }
+
+        #[test]
+        fn every_list_of_right_parts_is_read_and_every_list_with_a_wrong_one_is_not(
+            parts in proptest::collection::vec(right(), 1..6),
+            wrong in prop::sample::select(WRONG),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let set: GuestSet = parts.join(",").parse().unwrap();
+            prop_assert_eq!(set.members.len(), parts.len());
+            prop_assert_eq!(set.to_string().parse::<GuestSet>(), Ok(set));
+            let mut parts = parts;
+            parts.insert(at.index(parts.len() + 1), wrong.to_owned());
+            prop_assert!(parts.join(",").parse::<GuestSet>().is_err(), "{:?}", parts);
+        }
+    }
+
+    const WRONG: &[&str] = &[
+        "1",
+        "99",
+        "1000000000",
+        "200-100",
+        "100-",
+        "-100",
+        "100-200-300",
+        "web",
+        "tag:",
+        "pool: ",
+        "tag:a b",
+        "label:x",
+        "0x64",
+        "+",
+        "100;101",
+        "１００",
+    ];
+
+    /// A part of a list as people write it.
+    fn right() -> impl Strategy<Value = String> {
+        prop_oneof![
+            " ?[1-9][0-9]{2,8} ?",
+            (100_u32..2000, 0_u32..2000, " ?")
+                .prop_map(|(first, more, blank)| format!("{first}{blank}-{blank}{}", first + more)),
+            " ?tag: ?[a-zA-Z0-9_.+-]{1,6} ?",
+            "pool: ?[a-zA-Z0-9_./-]{1,6}",
+        ]
+    }
+
+    /// Text of the letters that lists are made of, right or wrong.
+    fn near() -> impl Strategy<Value = String> {
+        "((tag|pool|[0-9]{1,4}|[-:, ]|[a-z./+]){0,12})"
     }
 }

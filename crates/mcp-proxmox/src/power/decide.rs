@@ -144,6 +144,13 @@ fn of_state(scene: &Scene, action: Action) -> Result<Standing, Failure> {
             "has a QEMU process that PVE started to back it up, and does not run",
             "wait for the backup to end (list_tasks), then call again",
         ),
+        (
+            Action::Start | Action::Shutdown(_) | Action::Reboot(_) | Action::Suspend { .. },
+            State::Frozen,
+        ) => refuse(
+            "waits at its beginning (prelaunch), as a VM does that was reset while it was paused",
+            "resume_vm lets it go on",
+        ),
         (Action::Shutdown(_) | Action::Reboot(_), State::Paused) => refuse(
             "is paused, so it cannot react",
             "resume_vm first; or, with the user's consent, stop_vm",
@@ -161,7 +168,13 @@ fn of_state(scene: &Scene, action: Action) -> Result<Standing, Failure> {
         ) => refuse("is hibernated", "start_vm resumes where it was"),
         (_, State::Other(word)) if action != Action::Stop && action != Action::Reset => refuse(
             &format!("is in the state `{}`", label(word)),
-            "wait until it is over, and read it with get_vm_status",
+            match word.as_str() {
+                // QEMU leaves these by itself never.
+                "internal-error" | "guest-panicked" => {
+                    "nothing but reset_vm or stop_vm, with the user's consent, gets it out of that"
+                }
+                _ => "wait until it is over, and read it with get_vm_status",
+            },
         ),
         _ => Ok(Standing::Possible),
     }

@@ -11,7 +11,6 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
 };
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -29,6 +28,7 @@ use rmcp::{
     service::{PeerRequestOptions, RequestContext, ServiceError},
 };
 use serde::{Deserialize, Serialize};
+use tokio::time::{Duration, Instant};
 
 use crate::{
     answer::clean::sentence,

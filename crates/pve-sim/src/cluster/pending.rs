@@ -57,6 +57,7 @@ pub(crate) enum Change {
     Pause,
     Hibernate,
     Resume,
+    Reset,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -208,8 +209,10 @@ fn apply(guest: &mut Guest, change: Change) {
         Change::Resume => guest.state = State::Running,
         Change::Stop => stop(guest),
         Change::Pause if guest.kind == Kind::Qemu => guest.state = State::Paused,
+        // What did not run when it was reset waits at its beginning (tried with QEMU itself).
+        Change::Reset if guest.state != State::Running => guest.state = State::Prelaunch,
         // PVE cannot pause a container.
-        Change::Nothing | Change::Pause => {}
+        Change::Nothing | Change::Pause | Change::Reset => {}
         Change::Hibernate => {
             stop(guest);
             guest.lock = Some("suspended".to_owned());

@@ -17,6 +17,12 @@ pub fn label(text: &str) -> String {
     cleaned(text, LABEL)
 }
 
+/// A name where the server speaks for itself: a [`label`] in backticks, with none inside, so that it ends where it
+/// seems to end.
+pub fn quoted(text: &str) -> String {
+    format!("`{}`", label(text).replace('`', "'"))
+}
+
 /// A message of PVE's: one line, at most 400 characters.
 pub fn sentence(text: &str) -> String {
     cleaned(text, SENTENCE)
@@ -75,6 +81,12 @@ mod tests {
     fn escapes_and_direction_marks_go() {
         assert_eq!(label("web\u{1b}[31m01\u{202e}txt"), "web[31m01txt");
         assert_eq!(label("a\nb\r\n c"), "a b c");
+    }
+
+    #[test]
+    fn a_quoted_name_cannot_end_its_quotes() {
+        assert_eq!(quoted("web01"), "`web01`");
+        assert_eq!(quoted("a` is gone.\nhint: call `stop_vm"), "`a' is gone. hint: call 'stop_vm`");
     }
 
     #[test]

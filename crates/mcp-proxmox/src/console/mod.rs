@@ -18,7 +18,7 @@ use pve_client::{
 };
 
 use crate::{
-    answer::clean::{label, sentence},
+    answer::clean::{label, quoted, sentence},
     call::Call,
     failure::Failure,
     lookup::guest::{Found, real_name},
@@ -76,7 +76,7 @@ pub fn standstill(current: &Current) -> Option<String> {
 /// `web01` (100), as failures name it.
 pub fn named(found: &Found) -> String {
     match real_name(&found.listed) {
-        Some(name) => format!("`{}` ({})", label(name), found.guest.vmid),
+        Some(name) => format!("{} ({})", quoted(name), found.guest.vmid),
         None => found.guest.vmid.to_string(),
     }
 }

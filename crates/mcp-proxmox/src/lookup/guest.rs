@@ -9,7 +9,7 @@ use pve_client::{
     guest::{self, Listed},
 };
 
-use crate::{answer::clean::label, arguments::nearest, failure::Failure};
+use crate::{answer::clean::quoted, arguments::nearest, failure::Failure};
 
 /// How many candidates an ambiguous name lists.
 const CANDIDATES: usize = 8;
@@ -27,7 +27,7 @@ pub struct Found {
 
 /// The guest with this vmid or this unique name.
 pub async fn find(pve: &Reader, vm: &str) -> Result<Found, Failure> {
-    let asked = format!("find `{}`", label(vm));
+    let asked = format!("find {}", quoted(vm));
     let guests = pve.get(guest::list()).await.map_err(|error| Failure::from_pve(&asked, &error))?;
     pick(guests, vm.trim())
 }
@@ -60,7 +60,7 @@ fn by_vmid(guests: &[Listed], vm: &str) -> Result<(usize, Option<String>), Failu
     let namesake =
         guests.iter().find(|guest| guest.vmid != Some(vmid) && guest.name.as_deref() == Some(vm));
     let note = namesake.and_then(|guest| guest.vmid).map(|other| {
-        format!("digits are taken as a vmid; the guest {other} has the name `{vm}`: use its vmid to mean it")
+        format!("digits are taken as a vmid; the guest {other} has the name {}: use its vmid to mean it", quoted(vm))
     });
     Ok((index, note))
 }
@@ -85,12 +85,12 @@ fn by_name(guests: &[Listed], vm: &str) -> Result<usize, Failure> {
 }
 
 fn unknown_name(guests: &[Listed], vm: &str) -> Failure {
-    let what = format!("there is no VM or container named `{}` that this token can see", label(vm));
+    let what = format!("there is no VM or container named {} that this token can see", quoted(vm));
     let names = guests.iter().filter_map(real_name);
     Failure::new(what).hint(match nearest(vm, names) {
         Some(near) => format!(
-            "did you mean `{}`? list_vms with `name` searches for a part of a name",
-            label(near)
+            "did you mean {}? list_vms with `name` searches for a part of a name",
+            quoted(near)
         ),
         None => "list_vms shows names and vmids".to_owned(),
     })
@@ -108,7 +108,7 @@ fn ambiguous<'a>(guests: impl Iterator<Item = &'a Listed>, n_guests: usize, vm: 
     } else {
         String::new()
     };
-    Failure::new(format!("`{}` is the name of {n_guests} guests: {shown}{more}", label(vm)))
+    Failure::new(format!("{} is the name of {n_guests} guests: {shown}{more}", quoted(vm)))
         .hint("call again with the vmid of the one that is meant")
 }
 

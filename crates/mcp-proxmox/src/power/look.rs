@@ -13,7 +13,7 @@ use pve_client::{
 
 use super::{action::Action, state::State};
 use crate::{
-    answer::clean::label,
+    answer::clean::{label, quoted},
     call::Call,
     failure::Failure,
     lookup::guest::{Found, find, real_name},
@@ -119,7 +119,7 @@ pub(super) fn managed(current: &Current) -> Option<String> {
 }
 
 impl Scene {
-    /// `web01 (VM 104 on pve1)`.
+    /// `web01` (VM 104 on pve1).
     pub(super) fn who(&self) -> String {
         let guest = &self.found.guest;
         let kind = match guest.kind {
@@ -127,7 +127,7 @@ impl Scene {
             Kind::Lxc => "container",
         };
         let node = label(guest.node.as_str());
-        match self.name() {
+        match real_name(&self.found.listed).map(quoted) {
             Some(name) => format!("{name} ({kind} {} on {node})", guest.vmid),
             None => format!("{kind} {} on {node}", guest.vmid),
         }

@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, stream};
 use pve_client::{GuestRef, Reader, guest};
 
 use super::look::Scene;
-use crate::{answer::clean::label, call::Call, lookup::guest::given_name};
+use crate::{answer::clean::quoted, call::Call, lookup::guest::given_name};
 
 /// How many configurations are read.
 const READ: usize = 40;
@@ -32,7 +32,7 @@ pub(super) async fn dependants(pve: &Reader, call: &Call, scene: &Scene) -> Opti
             let name = listed.name.as_deref().and_then(|name| given_name(name, guest.vmid));
             let shown = name.map_or_else(
                 || guest.vmid.to_string(),
-                |name| format!("{} ({})", label(name), guest.vmid),
+                |name| format!("{} ({})", quoted(name), guest.vmid),
             );
             (guest.node == this.node && guest.vmid != this.vmid).then_some((guest, shown))
         })

@@ -10,7 +10,7 @@ use crate::{
 
 const MODERN: &str = "2026-07-28";
 
-async fn lab_at_once() -> Sim {
+pub async fn lab_at_once() -> Sim {
     let mut lab = lab();
     for guest in &mut lab.guests {
         guest.takes = pve_sim::Takes::AtOnce;
@@ -55,7 +55,7 @@ async fn an_older_client_is_asked_while_the_call_waits() {
             let text = question["params"]["message"].as_str().unwrap();
             assert_eq!(
                 text,
-                "Stop app1 (VM 100 on pve1) at once, as if its plug were pulled? It has been up for 1d 1h. What it has not saved is lost."
+                "Stop `app1` (VM 100 on pve1) at once, as if its plug were pulled? It has been up for 1d 1h. What it has not saved is lost."
             );
             let schema = &question["params"]["requestedSchema"];
             assert_eq!(schema["properties"]["confirm"]["type"], "boolean");
@@ -100,8 +100,8 @@ async fn the_user_decides_when_to_be_asked() {
     }
 }
 
-/// A call of the modern era, whose metadata say that the client can ask or that it cannot.
-fn call(program: &mut Program, can_ask: bool, tool: &str, more: &Value) -> Value {
+/// The parameters of a call of the modern era, whose metadata say that the client can ask or that it cannot.
+pub fn modern(can_ask: bool, tool: &str, more: &Value) -> Value {
     let capabilities = if can_ask { json!({ "elicitation": { "form": {} } }) } else { json!({}) };
     let mut params = json!({
         "name": tool,
@@ -113,10 +113,14 @@ fn call(program: &mut Program, can_ask: bool, tool: &str, more: &Value) -> Value
     });
     let more = more.as_object().unwrap().clone();
     params.as_object_mut().unwrap().extend(more);
-    program.request("tools/call", params)
+    params
 }
 
-fn agreed() -> Value {
+fn call(program: &mut Program, can_ask: bool, tool: &str, more: &Value) -> Value {
+    program.request("tools/call", modern(can_ask, tool, more))
+}
+
+pub fn agreed() -> Value {
     json!({ "confirm": { "action": "accept", "content": { "confirm": true } } })
 }
 
@@ -284,27 +288,27 @@ async fn progress_is_told_while_a_task_runs() {
 async fn questions_are_sentences() {
     let sim = lab_at_once().await;
     for (tool, arguments, expected) in [
-        ("start_vm", json!({ "vm": "101" }), "Start db1 (VM 101 on pve1)?"),
-        ("resume_vm", json!({ "vm": "103" }), "Resume paused (VM 103 on pve1)?"),
+        ("start_vm", json!({ "vm": "101" }), "Start `db1` (VM 101 on pve1)?"),
+        ("resume_vm", json!({ "vm": "103" }), "Resume `paused` (VM 103 on pve1)?"),
         (
             "shutdown_vm",
             json!({ "vm": "120" }),
-            "Shut down ct1 (container 120 on pve1)? It has been up for 1h. Whoever uses it is interrupted.",
+            "Shut down `ct1` (container 120 on pve1)? It has been up for 1h. Whoever uses it is interrupted.",
         ),
         (
             "reset_vm",
             json!({ "vm": "106" }),
-            "Reset broken (VM 106 on pve1) at once, as if its reset button were pressed? It has been up for 1h. What it has not saved is lost.",
+            "Reset `broken` (VM 106 on pve1) at once, as if its reset button were pressed? It has been up for 1h. What it has not saved is lost.",
         ),
         (
             "suspend_vm",
             json!({ "vm": "100", "to_disk": true }),
-            "Hibernate app1 (VM 100 on pve1)? It has been up for 1d 1h. Its memory is saved and it stops; it does nothing until it is resumed.",
+            "Hibernate `app1` (VM 100 on pve1)? It has been up for 1d 1h. Its memory is saved and it stops; it does nothing until it is resumed.",
         ),
         (
             "shutdown_vm",
             json!({ "vm": "107", "timeout_seconds": 30 }),
-            "Shut down managed (VM 107 on pve2)? It has been up for 1h. Whoever uses it is interrupted. The HA manager cares for it (now: started): it is asked for `stopped`, acts in its own time, gives the guest 30 s, then STOPS IT HARD, which loses what is not saved, and keeps it stopped until start_vm.",
+            "Shut down `managed` (VM 107 on pve2)? It has been up for 1h. Whoever uses it is interrupted. The HA manager cares for it (now: started): it is asked for `stopped`, acts in its own time, gives the guest 30 s, then STOPS IT HARD, which loses what is not saved, and keeps it stopped until start_vm.",
         ),
     ] {
         let asked = tokio::task::block_in_place(|| {

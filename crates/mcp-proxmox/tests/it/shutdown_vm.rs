@@ -36,6 +36,20 @@ async fn q133_a_guest_that_does_not_react_still_runs_and_is_said_to() {
 }
 
 #[tokio::test]
+async fn a_container_that_does_not_react_still_runs_and_is_said_to() {
+    let sim = start_with(120, |guest| guest.deaf = true).await;
+    for (tool, sent) in [("shutdown_vm", "shutdown"), ("reboot_vm", "reboot")] {
+        sim.forget_requests();
+        let told = failure(&sim, tool, json!({ "vm": "120", "timeout_seconds": 3 })).await;
+        assert!(told.contains("lxc-stop") && told.contains("it is running"), "{tool}: {told}");
+        assert!(told.contains("longer timeout_seconds") && told.contains("stop_vm"), "{told}");
+        assert_eq!(posts(&sim), [format!("/nodes/pve1/lxc/120/status/{sent} timeout=3")]);
+    }
+    let is_soft = |lab: &mut pve_sim::Cluster| lab.deeds.iter().all(|deed| !deed.hard);
+    assert!(sim.change(is_soft) && sim.change(|lab| lab.guest(120).unwrap().is_up()));
+}
+
+#[tokio::test]
 async fn q134_a_shutdown_is_never_forced_and_always_has_a_time_out() {
     for vm in ["100", "120"] {
         let sim = start().await;
@@ -134,7 +148,9 @@ async fn a_dry_run_names_the_guests_that_are_started_after_it() {
         let told = notes_of(tool).await;
         // Not db1, which is stopped, not managed, which is elsewhere, and not those of the same order or none.
         assert!(
-            told.contains("start order is 1), so they may need it: locked (105), paused (103)\n"),
+            told.contains(
+                "start order is 1), so they may need it: `locked` (105), `paused` (103)\n"
+            ),
             "{tool}: {told}"
         );
     }
@@ -142,7 +158,10 @@ async fn a_dry_run_names_the_guests_that_are_started_after_it() {
     // What cannot be read is said, and holds nothing up.
     sim.answer(Rule::get("/nodes/pve1/qemu/103/config").status(596, "Connection timed out"));
     let told = notes_of("stop_vm").await;
-    assert!(told.contains("locked (105); of 1 more on its node the order was not read"), "{told}");
+    assert!(
+        told.contains("`locked` (105); of 1 more on its node the order was not read"),
+        "{told}"
+    );
     sim.forget_requests();
     sim.change(|lab| {
         lab.guest_mut(100).unwrap().details.set("startup", "");

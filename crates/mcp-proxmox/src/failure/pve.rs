@@ -3,7 +3,7 @@
 use pve_client::{Error, LostWhy, Method, Refusal, RefusalKind, TlsProblem, Unsent, UnsentKind};
 
 use super::Failure;
-use crate::answer::clean::{label, paragraph, sentence};
+use crate::answer::clean::{label, paragraph, quoted, sentence};
 
 impl Failure {
     /// The failure of a request. `asked` completes "could not …".
@@ -126,7 +126,7 @@ fn parameters(refusal: &Refusal) -> String {
         .errors
         .iter()
         .take(5)
-        .map(|(name, text)| format!("`{}`: {}", label(name), sentence(text)));
+        .map(|(name, text)| format!("{}: {}", quoted(name), sentence(text)));
     told.collect::<Vec<_>>().join("; ")
 }
 

@@ -11,7 +11,7 @@ mod memory;
 mod silence;
 mod truth;
 mod way;
-mod world;
+pub mod world;
 
 use std::{
     collections::BTreeMap,
@@ -235,7 +235,7 @@ async fn recovered(world: &World, tool: &'static str, arguments: &Value) -> Call
 }
 
 /// Brings the guest into a state in which the action makes sense.
-fn ready(sim: &Sim, action: &str) {
+pub fn ready(sim: &Sim, action: &str) {
     if action.is_empty() {
         return;
     }

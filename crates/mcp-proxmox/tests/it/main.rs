@@ -71,6 +71,7 @@ mod resume_vm;
 mod search_logs;
 mod search_logs_bounds;
 mod secrets;
+mod secrets_of_tools;
 mod send_vm_keys;
 mod shutdown_vm;
 mod start_vm;

@@ -81,7 +81,7 @@ impl Misfit {
 
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` {}", self.argument, self.wrong)
+        write!(f, "{} {}", crate::answer::clean::quoted(&self.argument), self.wrong)
     }
 }
 
@@ -247,7 +247,7 @@ fn shown(value: &Value) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    format!("`{}`", crate::answer::clean::label(text))
+    crate::answer::clean::quoted(text)
 }
 
 fn kind(value: &Value) -> &'static str {

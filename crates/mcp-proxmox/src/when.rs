@@ -6,7 +6,7 @@ use jiff::{Timestamp, ToSpan as _, civil};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{answer::clean::label, call::Call, failure::Failure};
+use crate::{answer::clean::quoted, call::Call, failure::Failure};
 
 /// The latest time that is taken for one: the end of the year 9999.
 const LATEST: i64 = 253_402_300_799;
@@ -52,7 +52,7 @@ pub fn range(
 fn required(call: &Call, argument: &str, text: &str) -> Result<i64, Failure> {
     let seconds = parse(call, text.trim()).filter(|seconds| (0..=LATEST).contains(seconds));
     seconds.ok_or_else(|| {
-        Failure::new(format!("`{argument}`: `{}` is not a time", label(text))).hint(
+        Failure::new(format!("`{argument}`: {} is not a time", quoted(text))).hint(
             "write 2h or 3d for so long ago, today, yesterday, 2026-11-30T06:00 (your time zone), 2026-11-30T06:00:00Z, 2026-11-30, or Unix seconds",
         )
     })

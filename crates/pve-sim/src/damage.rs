@@ -34,6 +34,29 @@ pub enum Damage {
     Slow(usize),
 }
 
+impl Damage {
+    /// Whether this answer would have come otherwise without it.
+    pub(crate) fn strikes(self, head: &str, body: &Bytes) -> bool {
+        let length = head.len() + body.len();
+        match self {
+            Self::CutAfter(after) => after < body.len(),
+            Self::CutAt(at) => at < length,
+            Self::Spoilt { at, byte } => {
+                let bytes = head.as_bytes().iter().chain(body.iter());
+                bytes.copied().nth(at % length.max(1)).is_some_and(|is| is != byte)
+            }
+            Self::Twice => length > 0,
+            Self::Slow(rate) => length > piece(rate),
+        }
+    }
+}
+
+/// How much comes in one beat at so many bytes in a second.
+fn piece(rate: usize) -> usize {
+    let beats = usize::try_from(1000 / BEAT.as_millis().max(1)).unwrap_or(1);
+    (rate / beats).max(1)
+}
+
 /// Writes an answer as far as it gets. Says whether the connection goes on.
 pub(crate) async fn send<S>(
     stream: &mut S,
@@ -53,7 +76,7 @@ where
     bytes.extend_from_slice(body);
     let mut goes_on = true;
     // Everything at once, unless it is slow.
-    let mut piece = usize::MAX;
+    let mut most = usize::MAX;
     match damage {
         None => {}
         Some(Damage::CutAfter(length)) => {
@@ -74,12 +97,9 @@ where
             let once = bytes.clone();
             bytes.extend_from_slice(&once);
         }
-        Some(Damage::Slow(rate)) => {
-            let beats = usize::try_from(1000 / BEAT.as_millis().max(1)).unwrap_or(1);
-            piece = (rate / beats).max(1);
-        }
+        Some(Damage::Slow(rate)) => most = piece(rate),
     }
-    for (nth, part) in bytes.chunks(piece).enumerate() {
+    for (nth, part) in bytes.chunks(most).enumerate() {
         if nth > 0 {
             tokio::time::sleep(BEAT).await;
         }
@@ -117,6 +137,9 @@ mod tests {
             (Some(Damage::Slow(20)), "headbody", true),
         ] {
             assert_eq!(sent(damage).await, (comes.to_owned(), goes_on), "{damage:?}");
+            let strikes = damage.is_some_and(|it| it.strikes("head", &Bytes::from_static(b"body")));
+            let is_other = comes != "headbody" || matches!(damage, Some(Damage::Slow(_)));
+            assert_eq!(strikes, is_other, "{damage:?}");
         }
     }
 

@@ -196,6 +196,11 @@ impl Rule {
         self
     }
 
+    /// Whether it makes something else of any answer, and not of some only.
+    pub(crate) fn strikes_whatever_comes(&self) -> bool {
+        self.status.is_some() || self.delay.is_some() || self.lost || self.echoes || self.hang
+    }
+
     /// Whether it fits this request; `target` is the path with its query, without `/api2/json`.
     pub(crate) fn fits(&self, method: &str, target: &str) -> bool {
         if self.times == Some(0) || self.method.as_deref().is_some_and(|wanted| wanted != method) {

@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) in_flight: Gauge,
     pub(crate) connections: Gauge,
     pub(crate) handshakes: AtomicUsize,
+    /// How many requests met a rule that made something else of their answer.
+    pub(crate) strikes: AtomicUsize,
     /// What clients sent into text terminals after the login.
     pub(crate) typed: Mutex<Vec<Bytes>>,
     /// Keys that clients pressed and let go on screens.
@@ -97,6 +99,9 @@ impl Shared {
         lock(&self.seen).push(seen);
         let _counted = Counted::new(&self.in_flight);
         let rule = self.take_rule(&request.method, path);
+        if rule.as_ref().is_some_and(Rule::strikes_whatever_comes) {
+            self.strikes.fetch_add(1, Ordering::SeqCst);
+        }
         if let Some(delay) = rule.as_ref().and_then(|rule| rule.delay) {
             tokio::time::sleep(delay).await;
         }
@@ -117,8 +122,12 @@ impl Shared {
         if rule.lost {
             return Reply::Nothing;
         }
-        if let Reply::Whole { damage, .. } = &mut reply {
+        if let Reply::Whole { head, body, damage, .. } = &mut reply {
             *damage = rule.damage;
+            let strikes = rule.damage.is_some_and(|damage| damage.strikes(head, body));
+            if strikes && !rule.strikes_whatever_comes() {
+                self.strikes.fetch_add(1, Ordering::SeqCst);
+            }
         }
         reply
     }

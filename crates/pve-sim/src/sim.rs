@@ -106,6 +106,7 @@ impl Sim {
             in_flight: Gauge::default(),
             connections: Gauge::default(),
             handshakes: AtomicUsize::new(0),
+            strikes: AtomicUsize::new(0),
             typed: Mutex::default(),
             pressed: Mutex::default(),
             programs: Mutex::default(),
@@ -206,6 +207,12 @@ impl Sim {
     /// The most connections that were open at once.
     pub fn peak_connections(&self) -> usize {
         self.shared.connections.peak.load(Ordering::SeqCst)
+    }
+
+    /// How many requests so far met a rule that made something else of their answer. A damage that comes
+    /// behind the end of an answer does not count.
+    pub fn strikes(&self) -> usize {
+        self.shared.strikes.load(Ordering::SeqCst)
     }
 
     /// How many TLS handshakes succeeded so far.

@@ -4,6 +4,8 @@
 //! escapes, marks that turn the direction of writing, invisible characters, a megabyte. What leaves
 //! this module is plain, visible and bounded. It stays data: no text from outside is ever put where the
 //! server speaks for itself without being quoted or having a field of its own.
+//!
+//! **Invariant:** what is quoted with backticks has none in it, so that no text ends its own quotation.
 
 /// The longest name, tag or similar that is shown, in characters.
 const LABEL: usize = 80;
@@ -32,9 +34,9 @@ fn in_backticks(clean: &str) -> String {
     format!("`{}`", clean.replace('`', "'"))
 }
 
-/// A message of PVE's: one line, at most 400 characters.
+/// A message of PVE's: one line, at most 400 characters, without backticks.
 pub fn sentence(text: &str) -> String {
-    cleaned(text, SENTENCE)
+    cleaned(text, SENTENCE).replace('`', "'")
 }
 
 /// A message of ours that holds text from outside: one line, at most 900 characters.
@@ -111,6 +113,8 @@ mod tests {
             let shown = label(&text);
             prop_assert!(shown.chars().count() <= LABEL + 1);
             prop_assert!(!shown.chars().any(is_harmful));
+            prop_assert_eq!(quoted(&text).matches('`').count(), 2);
+            prop_assert!(!sentence(&text).contains('`'));
         }
     }
 }

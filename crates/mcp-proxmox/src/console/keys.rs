@@ -272,7 +272,7 @@ fn of_name(name: &str) -> Result<Stroke, String> {
 /// A name of a key as it is shown and recorded.
 fn shown(name: &str) -> String {
     let name = crate::answer::clean::label(&name.trim().to_lowercase());
-    name.chars().take(NAME).collect()
+    name.chars().take(NAME).map(|c| if c == '`' { '\'' } else { c }).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use pve_client::{Error, LostWhy, Method, Refusal, RefusalKind, TlsProblem, Unsen
 
 use super::Failure;
 use crate::{
-    answer::clean::{label, paragraph, sentence},
+    answer::clean::{label, paragraph, quoted, sentence},
     rights::grant,
 };
 
@@ -129,7 +129,7 @@ fn parameters(refusal: &Refusal) -> String {
         .errors
         .iter()
         .take(5)
-        .map(|(name, text)| format!("`{}`: {}", label(name), sentence(text)));
+        .map(|(name, text)| format!("{}: {}", quoted(name), sentence(text)));
     told.collect::<Vec<_>>().join("; ")
 }
 

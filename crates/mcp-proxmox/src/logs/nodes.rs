@@ -2,7 +2,7 @@
 
 use pve_client::{NodeName, Reader, node};
 
-use crate::{answer::clean::label, failure::Failure, lookup};
+use crate::{answer::clean::quoted, failure::Failure, lookup};
 
 /// The nodes to ask, and those that cannot be.
 #[derive(Debug, Default)]
@@ -29,11 +29,8 @@ pub async fn choose(pve: &Reader, wanted: &[String]) -> Result<Chosen, Failure> 
             known.iter().any(|(node, _)| node.as_str().eq_ignore_ascii_case(name.trim()));
         if !is_known {
             let names: Vec<_> = known.iter().take(16).map(|(node, _)| node.as_str()).collect();
-            return Err(Failure::new(format!(
-                "there is no node `{}` in this cluster",
-                label(name)
-            ))
-            .hint(format!("the nodes are {}", names.join(", "))));
+            return Err(Failure::new(format!("there is no node {} in this cluster", quoted(name)))
+                .hint(format!("the nodes are {}", names.join(", "))));
         }
     }
     let is_wanted = |node: &NodeName| {

@@ -5,12 +5,12 @@ use pve_client::{
     node::{self, Listed},
 };
 
-use crate::{answer::clean::label, arguments::nearest, failure::Failure};
+use crate::{answer::clean::quoted, arguments::nearest, failure::Failure};
 
 /// The node of this name, whatever its case. Names are compared exactly by PVE, so the listed spelling
 /// is what counts from here on.
 pub async fn find(pve: &Reader, name: &str) -> Result<(NodeName, Listed), Failure> {
-    let asked = format!("find the node `{}`", label(name));
+    let asked = format!("find the node {}", quoted(name));
     let nodes = pve.get(node::list()).await.map_err(|error| Failure::from_pve(&asked, &error))?;
     pick(nodes, name.trim())
 }
@@ -26,7 +26,7 @@ pub fn pick(mut nodes: Vec<Listed>, name: &str) -> Result<(NodeName, Listed), Fa
     let index = position(&|node| node == name)
         .or_else(|| position(&|node| node.eq_ignore_ascii_case(name)));
     let Some(index) = index else {
-        let what = format!("there is no node `{}` in this cluster", label(name));
+        let what = format!("there is no node {} in this cluster", quoted(name));
         let mut names: Vec<&str> =
             nodes.iter().filter_map(|node| Some(node.node.as_ref()?.as_str())).collect();
         names.sort_unstable();

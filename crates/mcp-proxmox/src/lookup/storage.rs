@@ -12,7 +12,10 @@ use pve_client::{
 };
 
 use crate::{
-    answer::{Share, clean::label},
+    answer::{
+        Share,
+        clean::{label, quoted},
+    },
     arguments::nearest,
     failure::Failure,
 };
@@ -165,7 +168,7 @@ impl Storages {
         let found =
             position(&|id| id == name).or_else(|| position(&|id| id.eq_ignore_ascii_case(name)));
         found.ok_or_else(|| {
-            let what = format!("there is no storage `{}` that this token can see", label(name));
+            let what = format!("there is no storage {} that this token can see", quoted(name));
             let ids = || self.all.iter().map(|storage| storage.id.as_str());
             Failure::new(what).hint(match nearest(name, ids()) {
                 Some(near) => format!("did you mean `{near}`?"),

@@ -3,7 +3,7 @@
 use pve_client::{GuestRef, Reader, rrd::Target};
 
 use crate::{
-    answer::clean::label,
+    answer::clean::quoted,
     failure::Failure,
     lookup::{
         self,
@@ -51,7 +51,7 @@ async fn of_guest(pve: &Reader, vm: &str) -> Result<Found, Failure> {
     let GuestRef { node, kind, vmid } = &found.guest;
     let word = if *kind == pve_client::Kind::Qemu { "VM" } else { "container" };
     let name = lookup::guest::real_name(&found.listed);
-    let name = name.map(|name| format!(" ({})", label(name))).unwrap_or_default();
+    let name = name.map(|name| format!(" ({})", quoted(name))).unwrap_or_default();
     let title = format!("{word} {vmid}{name} on {}", node.as_str());
     Ok(Found { target: Target::Guest(found.guest), title, note: found.note })
 }

@@ -12,7 +12,7 @@ use super::{
     look::Scene,
     state::State,
 };
-use crate::{answer::clean::label, call::Call, failure::Failure, policy::Marks, rights::grant};
+use crate::{answer::clean::quoted, call::Call, failure::Failure, policy::Marks, rights::grant};
 
 /// What is to be done.
 #[derive(Debug)]
@@ -167,7 +167,7 @@ fn of_state(scene: &Scene, action: Action) -> Result<Standing, Failure> {
             State::Hibernated,
         ) => refuse("is hibernated", "start_vm resumes where it was"),
         (_, State::Other(word)) if action != Action::Stop && action != Action::Reset => refuse(
-            &format!("is in the state `{}`", label(word)),
+            &format!("is in the state {}", quoted(word)),
             match word.as_str() {
                 // QEMU leaves these by itself never.
                 "internal-error" | "guest-panicked" => {

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 pub use self::steps::{Given, Steps};
 use crate::{
-    answer::clean::label, arguments::nearest, completion::Completes, failure::Failure, tier::Level,
+    answer::clean::quoted, arguments::nearest, completion::Completes, failure::Failure, tier::Level,
 };
 
 /// Every prompt, in the order in which people see them.
@@ -107,7 +107,7 @@ impl Prompts {
     pub fn find(&self, name: &str) -> Result<&'static Entry, Failure> {
         let found = self.offered.iter().find(|entry| entry.name == name);
         found.copied().ok_or_else(|| {
-            let failure = Failure::new(format!("there is no prompt `{}`", label(name)));
+            let failure = Failure::new(format!("there is no prompt {}", quoted(name)));
             match nearest(name, self.offered.iter().map(|entry| entry.name)) {
                 Some(near) => failure.hint(format!("did you mean `{near}`?")),
                 None => failure,

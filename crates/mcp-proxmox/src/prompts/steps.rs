@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Entry;
 use crate::{
-    answer::clean::{label, sentence},
+    answer::clean::{quoted, sentence},
     arguments::nearest,
     failure::Failure,
 };
@@ -31,7 +31,7 @@ impl Given {
             let Some(known) = entry.arguments.iter().find(|known| known.name == name) else {
                 let near = nearest(name, entry.arguments.iter().map(|known| known.name));
                 let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-                misfits.push(format!("`{}` is not an argument of this prompt{near}", label(name)));
+                misfits.push(format!("{} is not an argument of this prompt{near}", quoted(name)));
                 continue;
             };
             // Clients send an empty text for what was left empty.
@@ -39,7 +39,7 @@ impl Given {
                 Value::Null => {}
                 Value::String(text) if text.trim().is_empty() => {}
                 Value::String(text) => {
-                    given.0.insert(known.name, sentence(text).replace('`', "'"));
+                    given.0.insert(known.name, sentence(text));
                 }
                 Value::Number(number) => {
                     given.0.insert(known.name, number.to_string());

@@ -7,7 +7,11 @@ use rmcp::{
 };
 use serde_json::json;
 
-use crate::{answer::clean::label, failure::Failure, sent::Sent};
+use crate::{
+    answer::clean::{label, quoted},
+    failure::Failure,
+    sent::Sent,
+};
 
 pub(super) fn failed(failure: &Failure) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(failure.to_string())])
@@ -40,7 +44,7 @@ pub(super) fn invalid(failure: &Failure) -> ErrorData {
 pub(super) fn no_resource(uri: &str, failure: Option<&Failure>) -> ErrorData {
     let message = match failure {
         Some(failure) => failure.to_string(),
-        None => format!("there is no resource `{}`", label(uri)),
+        None => format!("there is no resource {}", quoted(uri)),
     };
     ErrorData::resource_not_found(message, Some(json!({ "uri": label(uri) })))
 }

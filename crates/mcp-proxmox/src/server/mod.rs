@@ -43,7 +43,10 @@ use self::{
     guard::grace_ends,
 };
 use crate::{
-    answer::{Answer, clean::label},
+    answer::{
+        Answer,
+        clean::{label, quoted},
+    },
     call::{Call, Limits},
     catalog::{Catalog, NotOffered, Offered},
     completion::{self, Completes},
@@ -157,7 +160,7 @@ impl Server {
                 let template = self.resources.templates().find(|entry| entry.uri == reference.uri);
                 let template = template.ok_or_else(|| {
                     let message =
-                        format!("there is no resource template `{}`", label(&reference.uri));
+                        format!("there is no resource template {}", quoted(&reference.uri));
                     ErrorData::invalid_params(message, None)
                 })?;
                 (template.variable() == Some(name)).then_some(template.completes)
@@ -165,7 +168,7 @@ impl Server {
             _ => None,
         };
         completes.ok_or_else(|| {
-            ErrorData::invalid_params(format!("there is no argument `{}` there", label(name)), None)
+            ErrorData::invalid_params(format!("there is no argument {} there", quoted(name)), None)
         })
     }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     answer::{
         Cell, Table,
-        clean::label,
+        clean::{label, quoted},
         log_text::{self, Severity},
     },
     call::Call,
@@ -163,7 +163,7 @@ pub(super) fn unit(text: &str) -> Result<String, Failure> {
     if is_unit {
         return Ok(text.to_owned());
     }
-    Err(Failure::new(format!("`unit`: `{}` is not the name of a systemd unit", label(text)))
+    Err(Failure::new(format!("`unit`: {} is not the name of a systemd unit", quoted(text)))
         .hint("such as pveproxy, pvedaemon, corosync, ssh, or kernel; `pattern` looks for a text"))
 }
 
@@ -218,8 +218,8 @@ impl Output {
             notes.push(format!("no entry fits{since}"));
             if let Some(unit) = &query.unit {
                 notes.push(format!(
-                    "if there is a unit `{}`, it wrote nothing that fits: get_node_status names services, `pattern` looks for a text",
-                    label(unit)
+                    "if there is a unit {}, it wrote nothing that fits: get_node_status names services, `pattern` looks for a text",
+                    quoted(unit)
                 ));
             }
         }

@@ -20,7 +20,7 @@ use tokio::time::{Duration, Instant};
 use crate::{
     answer::{
         Bytes, Picture,
-        clean::{label, sentence},
+        clean::{label, quoted, sentence},
     },
     call::Call,
     catalog::{Tool, Toolset},
@@ -192,7 +192,7 @@ fn told(
         let _ = write!(text, ", shown at {wide} x {high} (a part in full size: `crop`)");
     }
     let size = Bytes(picture.png.len() as u64);
-    let _ = write!(text, "; PNG of {size}; drawn by `{}`", seen.server);
+    let _ = write!(text, "; PNG of {size}; drawn by {}", quoted(&seen.server));
     let still = standstill(current);
     if let Some([red, green, blue]) = picture.only_colour {
         let colour = match (red, green, blue) {

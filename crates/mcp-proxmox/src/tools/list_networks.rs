@@ -19,7 +19,10 @@ use serde::{Deserialize, Serialize};
 
 use self::guests::Plugged;
 use crate::{
-    answer::{Table, clean::label},
+    answer::{
+        Table,
+        clean::{label, quoted},
+    },
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
@@ -167,8 +170,8 @@ impl Tool for ListNetworks {
         let zones = output.add_sdn(zones, vnets, wanted);
         if let Some(wanted) = wanted.filter(|_| n_rows == 0 && output.shows_nothing()) {
             output.notes.push(format!(
-                "nothing is named `{}` here; without `iface` everything is listed",
-                label(wanted)
+                "nothing is named {} here; without `iface` everything is listed",
+                quoted(wanted)
             ));
         }
         output.add_zone_states(&part, &nodes, &zones).await;
@@ -364,9 +367,9 @@ impl Output {
                     };
                     for state in states.iter().filter(is_odd) {
                         self.notes.push(format!(
-                            "the SDN zone {} is `{}` on {node}",
+                            "the SDN zone {} is {} on {node}",
                             label(state.zone.as_deref().unwrap_or("?")),
-                            label(state.status.as_deref().unwrap_or_default())
+                            quoted(state.status.as_deref().unwrap_or_default())
                         ));
                     }
                 }

@@ -13,7 +13,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    answer::{Cell, Percent, Share, Table, clean::label},
+    answer::{
+        Cell, Percent, Share, Table,
+        clean::{label, quoted},
+    },
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
@@ -120,7 +123,7 @@ impl Input {
             let is_known = known.iter().any(|word| word.eq_ignore_ascii_case(wanted));
             let known: Vec<String> = known.into_iter().map(label).collect();
             (!is_known && !known.is_empty()).then(|| {
-                format!("no storage has the {what} `{}`, but {}", label(wanted), known.join(", "))
+                format!("no storage has the {what} {}, but {}", quoted(wanted), known.join(", "))
             })
         });
         slips.collect()

@@ -15,7 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use self::cursor::{Cursor, key};
 use crate::{
-    answer::{Cell, Duration, Table, clean::label, log_text},
+    answer::{
+        Cell, Duration, Table,
+        clean::{label, quoted},
+        log_text,
+    },
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
@@ -294,9 +298,9 @@ impl Page {
     fn unknown_user(&self, picks: &Picks) -> Option<String> {
         let user = picks.user.as_deref().filter(|_| !self.has_user)?;
         Some(format!(
-            "none of {} tasks is by a user with `{}` in the name",
+            "none of {} tasks is by a user with {} in the name",
             self.n_seen,
-            label(user)
+            quoted(user)
         ))
     }
 
@@ -371,8 +375,8 @@ impl Output {
         if !kind.is_empty() && !Kinds::of(kind).are_known() {
             let words: Vec<_> = Kinds::words().collect();
             self.notes.push(format!(
-                "type `{}` was taken for a name of PVE's own: words are {}",
-                label(kind),
+                "type {} was taken for a name of PVE's own: words are {}",
+                quoted(kind),
                 words.join(", ")
             ));
         }

@@ -67,7 +67,7 @@ async fn the_problems_of_the_demo_cluster_are_found() {
     let answer = answer(&sim, TOOL, json!({})).await;
     for (severity, text, evidence) in [
         ("critical", "the kernel of pve3 logged 2 errors in the last day", "Pool 'rpool'"),
-        ("warning", "1 guest is stopped although set to start at boot: 125 legacy-crm", "onboot"),
+        ("warning", "1 guest is stopped although set to start at boot: 125 `legacy-crm`", "onboot"),
         ("warning", "storage nas is not available on pve2", "nfs"),
         ("warning", "storages are nearly full: nas (shared), local-zfs on pve3", "94.9%"),
         ("warning", "swap is used much on pve3", "6.0 of 8.0 GiB"),
@@ -75,12 +75,16 @@ async fn the_problems_of_the_demo_cluster_are_found() {
         ("warning", "1 replication job is failing: 111 to pve1", "last worked 2d ago"),
         ("warning", "1 backup failed verification: 120", "damaged"),
         ("warning", "3 guests have no backup younger than 7 days", "2 of them have none at all"),
-        ("warning", "2 guests are in no backup job: 126 staging-webshop, 207 minecraft", "1 job"),
+        (
+            "warning",
+            "2 guests are in no backup job: 126 `staging-webshop`, 207 `minecraft`",
+            "1 job",
+        ),
         ("warning", "1 qmstart task failed", "125 on pve2: storage 'nas' is not online"),
         ("warning", "1 vzdump task failed", "pve2: job errors"),
         ("warning", "certificate ending soon: pve-ssl.pem on pve3", "ends in 11 days"),
         ("warning", "the clocks of the nodes are up to 4", "pve3 is 4"),
-        ("notice", "1 VM is paused: 122 win11-test", "QEMU says paused"),
+        ("notice", "1 VM is paused: 122 `win11-test`", "QEMU says paused"),
         ("notice", "the nodes run different versions", "9.2.9 on pve2"),
     ] {
         let found = finding(&answer, text);
@@ -101,8 +105,8 @@ async fn a_bad_day_is_told_the_worst_first() {
     for (severity, text) in [
         ("critical", "1 node is offline: pve4"),
         ("critical", "HA gave up on ct:201"),
-        ("critical", "1 guest is stopped that HA should keep running: 112 webshop"),
-        ("critical", "disk error: is its storage full or gone?: 141 archive"),
+        ("critical", "1 guest is stopped that HA should keep running: 112 `webshop`"),
+        ("critical", "disk error: is its storage full or gone?: 141 `archive`"),
         ("critical", "storage vault is not available on any node"),
         ("critical", "1 root disk is nearly full: pve1"),
         ("critical", "1 node is short of memory: pve2"),
@@ -111,8 +115,8 @@ async fn a_bad_day_is_told_the_worst_first() {
         ("warning", "Ceph says HEALTH_WARN: OSD_DOWN, PG_DEGRADED"),
         ("warning", "1 node is overloaded: pve1"),
         ("warning", "pvescheduler does not run on pve2"),
-        ("warning", "backup job backup-staging is switched off"),
-        ("warning", "backup job backup-offsite writes to storage vault"),
+        ("warning", "backup job `backup-staging` is switched off"),
+        ("warning", "backup job `backup-offsite` writes to storage `vault`"),
         ("warning", "storage fast on pve1 is over-committed"),
         ("notice", "pve1 without a subscription"),
     ] {
@@ -244,7 +248,7 @@ async fn limits_are_arguments() {
     assert!(finding(&strict, "3 nodes are short of memory").is_object());
     sim.change(|well| well.storages[0].volumes[0].created -= 3 * 86_400);
     let strict = answer(&sim, TOOL, json!({ "backup_days": 2 })).await;
-    assert!(finding(&strict, "1 guest has no backup younger than 2 days: 100 g100").is_object());
+    assert!(finding(&strict, "1 guest has no backup younger than 2 days: 100 `g100`").is_object());
     let lax = json!({ "full_percent": 100, "memory_percent": 100, "backup_days": 30 });
     assert!(findings(&answer(&sim, TOOL, lax).await).is_empty());
     let told = crate::support::failure(&sim, TOOL, json!({ "full_percent": -1 })).await;

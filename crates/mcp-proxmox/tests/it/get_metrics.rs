@@ -62,8 +62,8 @@ async fn gaps_are_counted_and_never_zero() {
 async fn every_kind_of_thing_and_every_time_frame_has_a_history() {
     let sim = demo().await;
     for (arguments, title) in [
-        (json!({ "vm": "postgres" }), "VM 111 (postgres) on pve3"),
-        (json!({ "vm": "200" }), "container 200 (pihole) on pve1"),
+        (json!({ "vm": "postgres" }), "VM 111 (`postgres`) on pve3"),
+        (json!({ "vm": "200" }), "container 200 (`pihole`) on pve1"),
         (json!({ "node": "PVE2" }), "node pve2"),
         (json!({ "storage": "nas" }), "storage nas, as pve1 sees it"),
         (json!({ "storage": "local-zfs", "node": "pve3" }), "storage local-zfs on pve3"),

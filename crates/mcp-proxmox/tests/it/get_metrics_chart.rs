@@ -27,8 +27,8 @@ fn pixels(png: &[u8]) -> (u32, u32, Vec<[u8; 3]>) {
 async fn a_guest_a_node_and_a_storage_have_a_picture_and_their_figures_in_words() {
     let sim = demo().await;
     for (arguments, words) in [
-        (json!({ "vm": "postgres", "timeframe": "day" }), "VM 111 (postgres) on pve3, last day"),
-        (json!({ "vm": "redis" }), "container 206 (redis) on pve3, last hour"),
+        (json!({ "vm": "postgres", "timeframe": "day" }), "VM 111 (`postgres`) on pve3, last day"),
+        (json!({ "vm": "redis" }), "container 206 (`redis`) on pve3, last hour"),
         (json!({ "node": "pve3", "timeframe": "week" }), "node pve3, last week"),
         (
             json!({ "storage": "nas", "timeframe": "year" }),

@@ -36,7 +36,7 @@ fn mixed() -> [(&'static str, Value); 8] {
 }
 
 /// Memory in KiB that is resident now, and open files. Other systems than Linux do not say.
-fn figures(pid: u32) -> Option<(u64, usize)> {
+pub fn figures(pid: u32) -> Option<(u64, usize)> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kibibytes = resident.split_whitespace().next()?.parse().ok()?;

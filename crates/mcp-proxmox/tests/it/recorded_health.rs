@@ -48,7 +48,7 @@ async fn with_one_node_off_that_node_its_guest_and_the_dead_nas_are_told() {
             found.contains("critical storage nas is not available on any node that is online"),
             "{found}"
         );
-        let locks = "2 guests are locked, and no task works there: 105 locked-vm (backup), 204 ct-locked (snapshot)";
+        let locks = "2 guests are locked, and no task works there: 105 `locked-vm` (backup), 204 `ct-locked` (snapshot)";
         assert!(found.contains(locks), "{token}: {found}");
         assert!(
             !found.contains("storage pve2only") && !found.contains("storage olddisk"),
@@ -110,7 +110,7 @@ async fn with_pmxcfs_down_there_is_nothing_to_judge() {
 #[tokio::test]
 async fn a_paused_vm_is_found_behind_the_list() {
     let (_, found, _) = health(RecordedState::Paused, ROOT).await;
-    assert!(found.contains("notice 1 VM is paused: 107 noguestos"), "{found}");
+    assert!(found.contains("notice 1 VM is paused: 107 `noguestos`"), "{found}");
 }
 
 #[tokio::test]

@@ -105,7 +105,7 @@ async fn histories_of_a_node_a_vm_a_container_and_a_storage_are_read() {
     }
     let result =
         call_in(RecordedState::Normal, ROOT, "get_metrics_chart", json!({ "vm": "100" })).await;
-    assert!(text(&result).starts_with("VM 100 (web01) on pve1, last hour"), "{}", text(&result));
+    assert!(text(&result).starts_with("VM 100 (`web01`) on pve1, last hour"), "{}", text(&result));
     assert_eq!(result.content.len(), 2);
 }
 

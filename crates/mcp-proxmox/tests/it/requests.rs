@@ -92,6 +92,17 @@ async fn requests_of(
     (name, n_calls, seen.into_iter().map(|seen| (seen.method, seen.path, seen.body)).collect())
 }
 
+/// All that a tool takes, with one value each.
+pub async fn all_arguments(tool: &'static str) -> Value {
+    let catalog = Catalog::new(catalog::ALL, Level::Write, |_| true);
+    let definitions = server::definitions(&catalog);
+    let definition = definitions.as_array().unwrap().iter().find(|it| it["name"] == tool).unwrap();
+    let arguments = arguments_of(tool, &definition["inputSchema"]).await;
+    let picks: Vec<usize> =
+        arguments.iter().map(|(_, values)| usize::from(values[0].is_none())).collect();
+    Value::Object(row(&arguments, &picks))
+}
+
 /// The demo, in which everything that is asked is done at the first look.
 async fn cluster() -> Sim {
     let mut demo = Cluster::demo();

@@ -9,7 +9,10 @@ use super::{
     guests::name,
     report::{Report, Severity, are, counted, listed},
 };
-use crate::{answer::clean::label, lookup::storage::State};
+use crate::{
+    answer::clean::{label, quoted},
+    lookup::storage::State,
+};
 
 pub(super) fn check(facts: &Facts, report: &mut Report) {
     let jobs = match &facts.jobs {
@@ -121,7 +124,7 @@ fn targets(facts: &Facts, jobs: &[Job], report: &mut Report) {
             (false, true) => continue,
         };
         let what =
-            format!("backup job {} writes to storage {}, which {why}", id(job), label(target));
+            format!("backup job {} writes to storage {}, which {why}", id(job), quoted(target));
         let evidence = job.schedule.as_deref().map(|when| format!("it runs at {}", label(when)));
         let next = format!("get_storage_status storage={}", storage.id.as_str());
         report.found(Severity::Warning, what, evidence.unwrap_or_default(), next);
@@ -129,7 +132,7 @@ fn targets(facts: &Facts, jobs: &[Job], report: &mut Report) {
 }
 
 fn id(job: &Job) -> String {
-    job.id.as_deref().map_or_else(|| "without a name".to_owned(), label)
+    job.id.as_deref().map_or_else(|| "without a name".to_owned(), quoted)
 }
 
 #[cfg(test)]
@@ -188,7 +191,7 @@ mod tests {
         let by_list = job("on", |job| job.vmid = Some("101".to_owned()));
         assert_eq!(
             found(&facts(vec![job("off", off), by_list], &[])),
-            ["backup job off is switched off, and 1 guest is in no other: 100"]
+            ["backup job `off` is switched off, and 1 guest is in no other: 100"]
         );
         let by_pool = job("on", |job| job.pool = Some("prod".to_owned()));
         assert!(
@@ -223,7 +226,7 @@ mod tests {
         facts.storages = Ok(Storages { all: vec![storage(true)], ..Storages::default() });
         assert_eq!(
             found(&facts),
-            ["backup job nightly writes to storage nas, which is switched off"]
+            ["backup job `nightly` writes to storage `nas`, which is switched off"]
         );
     }
 

@@ -1,12 +1,12 @@
 //! Guests that are down and should be up, and VMs that are up and do nothing.
 
-use pve_client::guest::Listed;
+use pve_client::{VmId, guest::Listed};
 
 use super::{
     facts::Facts,
     report::{Report, Severity, are, counted, listed},
 };
-use crate::answer::clean::label;
+use crate::answer::clean::{label, quoted};
 
 pub(super) fn check(facts: &Facts, report: &mut Report) {
     let guests = match &facts.guests {
@@ -96,9 +96,7 @@ fn stuck(facts: &Facts, guests: &[Listed], report: &mut Report) {
                     );
                     // A VM that is being backed up or moved is paused for a while.
                     if is_odd && (state != "paused" || vm.lock.is_none()) {
-                        let name = vm.name.as_deref().map(label).unwrap_or_default();
-                        let vmid = vm.vmid.map(|vmid| vmid.to_string()).unwrap_or_default();
-                        stuck.push((label(state), format!("{vmid} {name}")));
+                        stuck.push((label(state), called(vm.vmid, vm.name.as_deref())));
                     }
                 }
             }
@@ -132,11 +130,15 @@ fn stuck(facts: &Facts, guests: &[Listed], report: &mut Report) {
     }
 }
 
-/// `125 legacy-crm`.
+/// Its vmid, and its name in backticks: somebody else chose it.
 pub(super) fn name(guest: &Listed) -> String {
-    let vmid = guest.vmid.map(|vmid| vmid.to_string()).unwrap_or_default();
-    match guest.name.as_deref() {
-        Some(name) => format!("{vmid} {}", label(name)),
+    called(guest.vmid, guest.name.as_deref())
+}
+
+fn called(vmid: Option<VmId>, name: Option<&str>) -> String {
+    let vmid = vmid.map(|vmid| vmid.to_string()).unwrap_or_default();
+    match name {
+        Some(name) => format!("{vmid} {}", quoted(name)),
         None => vmid,
     }
 }
@@ -191,8 +193,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                (Severity::Critical, "1 guest is stopped that HA should keep running: 100 g100"),
-                (Severity::Warning, "1 guest is stopped although set to start at boot: 101 g101")
+                (Severity::Critical, "1 guest is stopped that HA should keep running: 100 `g100`"),
+                (Severity::Warning, "1 guest is stopped although set to start at boot: 101 `g101`")
             ]
         );
     }
@@ -228,8 +230,8 @@ mod tests {
         let found: Vec<_> =
             report.findings().iter().map(|(severity, what, _)| (*severity, *what)).collect();
         assert_eq!(found[0].0, Severity::Critical);
-        assert!(found[0].1.contains("disk error") && found[0].1.contains("101 x"), "{found:?}");
-        assert_eq!(found[1], (Severity::Notice, "1 VM is paused: 102 x"));
+        assert!(found[0].1.contains("disk error") && found[0].1.contains("101 `x`"), "{found:?}");
+        assert_eq!(found[1], (Severity::Notice, "1 VM is paused: 102 `x`"));
     }
 
     #[test]

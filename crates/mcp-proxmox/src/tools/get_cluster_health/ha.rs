@@ -1,6 +1,6 @@
 //! The HA manager: guests that it gave up on, managers that went silent, fencing that is off.
 
-use pve_client::cluster::HaRow;
+use pve_client::{VmId, cluster::HaRow};
 
 use super::{
     facts::Facts,
@@ -68,8 +68,9 @@ fn sid(row: &HaRow) -> String {
 }
 
 fn next(row: &HaRow) -> String {
-    let vmid = row.sid.as_deref().and_then(|sid| sid.rsplit(':').next()).map(label);
-    format!("get_vm_status vm={}", vmid.unwrap_or_default())
+    let vmid = row.sid.as_deref().and_then(|sid| sid.rsplit(':').next());
+    let vmid = vmid.and_then(|vmid| vmid.parse::<VmId>().ok());
+    vmid.map_or_else(|| "list_vms".to_owned(), |vmid| format!("get_vm_status vm={vmid}"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use pve_client::guest::{Pending, Snapshot};
 
 use crate::{
-    answer::{Table, clean::label},
+    answer::{
+        Table,
+        clean::{label, quoted},
+    },
     call::Call,
 };
 
@@ -46,14 +49,14 @@ pub(super) fn tree(all: &[Snapshot], call: &Call) -> (Table, Vec<String>) {
     }
     for snapshot in real.iter().filter(|snapshot| snapshot.snapstate.is_some()) {
         notes.push(format!(
-            "the snapshot `{}` is not whole: PVE is at `{}` with it, or broke off there",
-            label(name(snapshot).unwrap_or("?")),
-            label(snapshot.snapstate.as_deref().unwrap_or_default())
+            "the snapshot {} is not whole: PVE is at {} with it, or broke off there",
+            quoted(name(snapshot).unwrap_or("?")),
+            quoted(snapshot.snapstate.as_deref().unwrap_or_default())
         ));
     }
     let current = all.iter().find(|snapshot| name(snapshot) == Some("current"));
     if let Some(parent) = current.and_then(|current| current.parent.as_deref()) {
-        notes.push(format!("the present state came after the snapshot `{}`", label(parent)));
+        notes.push(format!("the present state came after the snapshot {}", quoted(parent)));
     }
     (table, notes)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Input, Row};
 use crate::{
-    answer::clean::label,
+    answer::clean::quoted,
     arguments::nearest,
     lookup::guest::{node_of, tags},
 };
@@ -53,19 +53,19 @@ impl Known {
                 return None;
             }
             let near = nearest(wanted, known.iter().map(String::as_str))
-                .map(|near| format!("did you mean `{}`? ", label(near)))
+                .map(|near| format!("did you mean {}? ", quoted(near)))
                 .unwrap_or_default();
-            let words: Vec<_> = known.iter().take(TOLD).map(|word| label(word)).collect();
+            let words: Vec<_> = known.iter().take(TOLD).map(|word| quoted(word)).collect();
             let told = match known.len().saturating_sub(TOLD) {
                 _ if words.is_empty() => "none that this token sees".to_owned(),
                 0 => words.join(", "),
                 more => format!("{} and {more} more", words.join(", ")),
             };
-            Some(format!("no guest is {what} `{}`: {near}{kind}: {told}", label(wanted)))
+            Some(format!("no guest is {what} {}: {near}{kind}: {told}", quoted(wanted)))
         });
         let name = given(input.name.as_ref())
             .filter(|_| !self.has_name)
-            .map(|wanted| format!("no guest has `{}` in its name, or as its vmid", label(wanted)));
+            .map(|wanted| format!("no guest has {} in its name, or as its vmid", quoted(wanted)));
         slips.chain(name).collect()
     }
 }

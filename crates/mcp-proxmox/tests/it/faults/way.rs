@@ -2,7 +2,10 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -46,6 +49,7 @@ pub struct Way {
     port: u16,
     bad: watch::Sender<Bad>,
     open: watch::Receiver<usize>,
+    strikes: Arc<AtomicUsize>,
     listening: JoinHandle<()>,
 }
 
@@ -55,8 +59,10 @@ impl Way {
         let port = listener.local_addr().unwrap().port();
         let (bad, state) = watch::channel(Bad::Not);
         let (count, open) = watch::channel(0);
-        let listening = tokio::spawn(listen(listener, sim.address(), state, Arc::new(count)));
-        Self { port, bad, open, listening }
+        let strikes = Arc::new(AtomicUsize::new(0));
+        let hits = Strikes(Arc::clone(&strikes));
+        let listening = tokio::spawn(listen(listener, sim.address(), state, Arc::new(count), hits));
+        Self { port, bad, open, strikes, listening }
     }
 
     pub fn port(&self) -> u16 {
@@ -66,6 +72,11 @@ impl Way {
     /// Connections that were treated otherwise end, and new ones are treated so.
     pub fn set(&self, bad: Bad) {
         self.bad.send_if_modified(|now| std::mem::replace(now, bad) != bad);
+    }
+
+    /// How many connections so far were treated badly. What lies behind their last byte does not count.
+    pub fn strikes(&self) -> usize {
+        self.strikes.load(Ordering::SeqCst)
     }
 
     /// Waits until at most so many connections are open.
@@ -100,11 +111,22 @@ impl Drop for Counted {
     }
 }
 
+/// Counts the connections that were treated badly.
+#[derive(Clone)]
+struct Strikes(Arc<AtomicUsize>);
+
+impl Strikes {
+    fn one_more(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 async fn listen(
     listener: TcpListener,
     inside: SocketAddr,
     bad: watch::Receiver<Bad>,
     count: Arc<watch::Sender<usize>>,
+    strikes: Strikes,
 ) {
     let mut connections = JoinSet::new();
     while let Ok((outside, _)) = listener.accept().await {
@@ -112,10 +134,11 @@ async fn listen(
         let counted = Counted::new(&count);
         let mut bad = bad.clone();
         let now = *bad.borrow_and_update();
+        let strikes = strikes.clone();
         connections.spawn(async move {
             let _counted = counted;
             tokio::select! {
-                () = lead(outside, inside, now) => {}
+                () = lead(outside, inside, now, &strikes) => {}
                 _ = bad.changed() => {}
             }
         });
@@ -125,7 +148,10 @@ async fn listen(
 /// The connection broke, and both sides see it.
 struct Broken;
 
-async fn lead(mut outside: TcpStream, inside: SocketAddr, bad: Bad) {
+async fn lead(mut outside: TcpStream, inside: SocketAddr, bad: Bad, strikes: &Strikes) {
+    if matches!(bad, Bad::Resets | Bad::Swallows | Bad::Waits(_)) {
+        strikes.one_more();
+    }
     match bad {
         Bad::Resets => return,
         Bad::Swallows => {
@@ -145,13 +171,13 @@ async fn lead(mut outside: TcpStream, inside: SocketAddr, bad: Bad) {
         Bad::CutsRequests(bytes) => Bad::Cuts(bytes),
         _ => Bad::Not,
     };
-    let there = pump(&mut from_outside, &mut to_inside, there);
-    let back = pump(&mut from_inside, &mut to_outside, bad);
+    let there = pump(&mut from_outside, &mut to_inside, there, strikes);
+    let back = pump(&mut from_inside, &mut to_outside, bad, strikes);
     let _ = futures_util::future::try_join(there, back).await;
 }
 
 /// Carries bytes from the one to the other until there are no more.
-async fn pump<R, W>(from: &mut R, to: &mut W, bad: Bad) -> Result<(), Broken>
+async fn pump<R, W>(from: &mut R, to: &mut W, bad: Bad, strikes: &Strikes) -> Result<(), Broken>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -170,17 +196,22 @@ where
         let mut again = None;
         match bad {
             Bad::Cuts(after) if done + read >= after => {
+                strikes.one_more();
                 let _ = to.write_all(&bytes[..after.saturating_sub(done)]).await;
                 return Err(Broken);
             }
             Bad::Spoils(at) => {
                 if let Some(at) = here(at) {
+                    strikes.one_more();
                     bytes[at] ^= 0x20;
                 }
             }
             Bad::Repeats(from) => again = here(from),
             Bad::Crawls(rate) => piece = (rate * 50 / 1000).max(1),
             _ => {}
+        }
+        if again.is_some() || (piece < read && done == 0) {
+            strikes.one_more();
         }
         for part in bytes.chunks(piece) {
             if piece < read {

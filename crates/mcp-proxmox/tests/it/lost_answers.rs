@@ -62,6 +62,8 @@ fn cases() -> Vec<Case> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Says(u16),
+    /// A proxy in between gave up.
+    Proxy,
     Cut,
 }
 
@@ -70,6 +72,10 @@ impl Way {
         let lost = match self {
             Self::Says(596) => post.status(596, "Connection timed out"),
             Self::Says(status) => post.status(status, "Too many redirections"),
+            Self::Proxy => {
+                let page = post.status(504, "Gateway Timeout").body("<html>");
+                page.header("Content-Type", "text/html").header("Server", "nginx")
+            }
             Self::Cut => post.status(200, "OK").lost(),
         };
         if carried_out { lost.carried_out() } else { lost }
@@ -78,6 +84,7 @@ impl Way {
     fn told(self) -> String {
         match self {
             Self::Says(status) => format!("({status} "),
+            Self::Proxy => "something other than the Proxmox VE API answered".to_owned(),
             Self::Cut => "the connection broke".to_owned(),
         }
     }
@@ -155,11 +162,11 @@ async fn in_a_world(way: Way, carried_out: bool) {
     }
 }
 
-/// The sums of it: thirteen cases, three ways, carried out or not.
+/// Thirteen cases, four ways, carried out or not.
 #[tokio::test]
 async fn q024_a_write_whose_answer_is_lost_is_sent_once_and_the_answer_says_whether_it_was_carried_out()
  {
-    let ways = [Way::Says(596), Way::Says(599), Way::Cut];
+    let ways = [Way::Says(596), Way::Says(599), Way::Proxy, Way::Cut];
     let worlds = ways.into_iter().flat_map(|way| [(way, true), (way, false)]);
     join_all(worlds.map(|(way, carried_out)| in_a_world(way, carried_out))).await;
 }

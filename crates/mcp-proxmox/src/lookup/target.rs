@@ -18,7 +18,7 @@ pub struct Found {
     pub target: Target,
     /// What it is, as a title.
     pub title: String,
-    /// What it is, as failures name it.
+    /// What it is, as sentences name it.
     pub told: String,
     /// What the caller should know about how it was found.
     pub note: Option<String>,

@@ -256,7 +256,7 @@ impl Output {
             .map(|seconds| Duration(seconds).to_string())
             .collect();
         Self {
-            of: format!("{}, last {}", past.title, past.timeframe),
+            of: format!("{}, last {}", past.told, past.timeframe),
             from: span.and_then(|(from, _)| call.time(from)),
             to: span.and_then(|(_, to)| call.time(to)),
             resolution: resolutions.join(", then "),

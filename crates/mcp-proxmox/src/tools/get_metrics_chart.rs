@@ -164,7 +164,7 @@ fn in_words(past: &Past, call: &Call, n_panels: usize) -> String {
     let gaps = past.gaps(call).map(|gaps| format!("\ngaps: {gaps}")).unwrap_or_default();
     format!(
         "{}, last {}: a chart {} pixels wide, panels: {n_panels}.\n{figures}{gaps}",
-        past.title,
+        past.told,
         past.timeframe,
         chart::WIDTH
     )

@@ -16,8 +16,9 @@ use jiff::tz::TimeZone;
 use pve_client::{Host, Settings, Tls, Token};
 
 pub use self::guest_set::GuestSet;
+pub(crate) use self::reading::at_home;
 use self::{
-    reading::{Reading, at_home, log_filter, time_zone},
+    reading::{Reading, log_filter, time_zone},
     settings::Setting,
 };
 use crate::{

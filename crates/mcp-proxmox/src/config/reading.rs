@@ -50,7 +50,7 @@ fn unquoted(text: &str) -> &str {
 }
 
 /// Where a file is. The clients that start the server hand `~` on as it is: there is no shell between.
-pub(super) fn at_home(path: &str) -> PathBuf {
+pub(crate) fn at_home(path: &str) -> PathBuf {
     let below = path.strip_prefix("~/").or_else(|| path.strip_prefix("~\\"));
     match (below, std::env::home_dir()) {
         (Some(below), Some(home)) => home.join(below),
@@ -285,8 +285,24 @@ fn parts<'a>(text: &'a str, separators: &[char], what: &str) -> Result<Vec<&'a s
 }
 
 fn fingerprints(text: &str) -> Result<Vec<Fingerprint>, String> {
-    let parts = parts(text, &[',', ' ', ';'], "fingerprint")?;
-    parts.into_iter().map(|part| part.parse().map_err(|error| format!("{error}"))).collect()
+    let read = |part: &str| part.parse::<Fingerprint>().map_err(|error| error.to_string());
+    let mut fingerprints = Vec::new();
+    for part in parts(text, &[',', ';'], "fingerprint")? {
+        // `SHA256 Fingerprint=…` has a blank in it, and between two there may be nothing else.
+        match read(part) {
+            Ok(fingerprint) => fingerprints.push(fingerprint),
+            Err(_) => {
+                for part in part.split_whitespace() {
+                    fingerprints.push(read(part)?);
+                }
+            }
+        }
+    }
+    if fingerprints.is_empty() {
+        Err("it names no fingerprint".to_owned())
+    } else {
+        Ok(fingerprints)
+    }
 }
 
 fn server_names(text: &str) -> Result<Vec<ServerName>, String> {

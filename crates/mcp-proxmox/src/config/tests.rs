@@ -11,7 +11,7 @@ fn read(settings: &[(&str, &str)]) -> Result<Config, Mistakes> {
     Config::read(&|setting| settings.get(setting.variable).map(|value| (*value).to_owned()))
 }
 
-fn with(more: &[(&'static str, &'static str)]) -> Result<Config, Mistakes> {
+fn with<'a>(more: &[(&'a str, &'a str)]) -> Result<Config, Mistakes> {
     let mut settings =
         vec![("PVE_HOST", "pve.lan"), ("PVE_TOKEN_ID", "root@pam!mcp"), ("PVE_TOKEN_SECRET", UUID)];
     settings.retain(|(name, _)| !more.iter().any(|(other, _)| other == name));
@@ -19,7 +19,7 @@ fn with(more: &[(&'static str, &'static str)]) -> Result<Config, Mistakes> {
     read(&settings)
 }
 
-fn mistakes(more: &[(&'static str, &'static str)]) -> String {
+fn mistakes(more: &[(&str, &str)]) -> String {
     with(more).unwrap_err().to_string()
 }
 
@@ -320,4 +320,27 @@ fn a_tilde_is_the_home_folder() {
     }
     let told = mistakes(&[("PVE_TOKEN_SECRET", ""), ("PVE_TOKEN_SECRET_FILE", "~/no/such/file")]);
     assert!(told.contains(&home.join("no/such/file").display().to_string()), "{told}");
+}
+
+#[test]
+fn fingerprints_are_taken_as_other_programs_show_them() {
+    let shown = vec!["5C"; 32].join(":");
+    let other = vec!["a7"; 32].join("");
+    for (text, n_wanted) in [
+        (format!("SHA256 Fingerprint={shown}"), 1),
+        (format!("sha256 Fingerprint={shown}, sha256:{other}"), 2),
+        (format!("{shown} {other}"), 2),
+        (format!("{shown};{other},"), 2),
+        (shown.replace(':', " "), 1),
+    ] {
+        let config = with(&[("PVE_TLS_FINGERPRINT", &text)]).unwrap();
+        let pve_client::Trust::Pinned(pins) = &config.pve.tls.trust else {
+            panic!("{text} is no pin")
+        };
+        assert_eq!(pins.len(), n_wanted, "{text}");
+    }
+    for text in [" , ", "SHA256 Fingerprint=5C:5C", &format!("{shown} {shown}5C")] {
+        let told = mistakes(&[("PVE_TLS_FINGERPRINT", text)]);
+        assert!(told.contains("PVE_TLS_FINGERPRINT: "), "{told}");
+    }
 }

@@ -109,10 +109,18 @@ impl Course<'_> {
         match self.end_of(upid).await {
             Seen::Running => {
                 let after = self.state().await;
-                let outcome = Outcome::new(self.scene, "running").with_task(upid);
+                // `running` would be read as the guest's state by whoever did not want to wait.
+                let is_waited_for = self.until > self.began;
+                let word = if is_waited_for { "running" } else { "sent" };
+                let outcome = Outcome::new(self.scene, word).with_task(upid);
                 let since = Duration(self.began.elapsed().as_secs());
+                let known = if is_waited_for {
+                    format!("the task still runs after {since}, and goes on by itself")
+                } else {
+                    "sent; not waited for: its task has begun, and `after` is how the guest was right then".to_owned()
+                };
                 Ok(outcome.with_state(after.as_ref()).with_note(format!(
-                    "the task still runs after {since}, and goes on by itself: get_task with its UPID tells how it ends; send nothing else to this guest before"
+                    "{known}: get_task with its UPID tells how it ends; send nothing else to this guest before"
                 )))
             }
             Seen::Gone => {

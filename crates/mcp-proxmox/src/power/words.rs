@@ -97,7 +97,7 @@ impl Action {
         {
             notes.push(format!("its HA state will become `{wish}`"));
         }
-        let is_open = matches!(outcome.outcome, "requested" | "running" | "unconfirmed");
+        let is_open = matches!(outcome.outcome, "requested" | "sent" | "running" | "unconfirmed");
         let seconds = self.seconds(scene);
         match self {
             Self::Shutdown(_) if by_ha && !is_open && took >= u64::from(seconds) => {

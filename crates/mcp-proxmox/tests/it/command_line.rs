@@ -288,3 +288,18 @@ fn a_misspelt_variable_is_told_before_the_mistakes_that_come_of_it() {
     assert!(told.contains("PVE_TOKEN_SECRET: it is not set"), "{told}");
     assert!(!told.contains("5ec2e7aa") && !told.contains("SOMETHING_ELSE"), "{told}");
 }
+
+#[test]
+fn a_list_is_written_with_commas_or_by_repeating_its_name() {
+    let told = |words: &[&str]| {
+        let mut command = program();
+        command.args(["--demo", "call", "list_tasks", "since=30d"]).args(words);
+        let (code, stdout, stderr) = run(&mut command);
+        assert_eq!(code, 0, "{words:?}: {stderr}");
+        ["UPID:pve1:", "UPID:pve2:", "UPID:pve3:"].map(|begin| stdout.matches(begin).count())
+    };
+    let both = told(&["nodes=pve1,pve2"]);
+    assert_eq!(both, told(&["nodes=pve1", "nodes=pve2"]));
+    assert_eq!(both, told(&[r#"nodes=["pve1","pve2"]"#]));
+    assert!(both[0] > 0 && both[1] > 0 && both[2] == 0, "{both:?}");
+}

@@ -207,7 +207,8 @@ async fn an_ha_state_of_error_is_refused() {
 async fn whoever_does_not_want_to_wait_gets_the_task() {
     let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
     let answer = answer(&sim, "start_vm", json!({ "vm": "101", "wait_seconds": 0 })).await;
-    assert_eq!((&answer["outcome"], &answer["after"]), (&json!("running"), &json!("stopped")));
+    assert_eq!((&answer["outcome"], &answer["after"]), (&json!("sent"), &json!("stopped")));
+    assert!(notes(&answer).contains("sent; not waited for"), "{answer}");
     assert!(notes(&answer).contains("get_task"), "{answer}");
     // The next call finds the task, and sends nothing.
     sim.forget_requests();

@@ -123,6 +123,18 @@ fn the_secrets_file_is_named_where_there_is_one() {
     }
 }
 
+#[test]
+fn a_client_that_fills_nothing_in_is_told_of_a_file_which_is_asked_for_only_where_it_is_not_there()
+{
+    let home = Home::new("usual-file");
+    let (_, stdout, stderr) = run(&mut home.config(&["zed"]));
+    assert!(stdout.contains("pve-token") && stderr.contains("put it into"), "{stderr}");
+    home.put(".config/pve-token", SECRET);
+    let (_, stdout, stderr) = run(&mut home.config(&["zed"]));
+    assert!(stdout.contains("pve-token") && !stderr.contains("put it into"), "{stderr}");
+    assert!(stderr.contains("it is read from"), "{stderr}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn each_client_has_its_file_where_it_looks_for_it() {

@@ -301,10 +301,12 @@ fn server(
             let file = places
                 .below_home(".config/pve-token")
                 .unwrap_or_else(|| ".config/pve-token".into());
-            notes.push(format!(
-                "the secret is not in it: put it into {}, which only you should be able to read",
-                file.display()
-            ));
+            let shown = file.display();
+            notes.push(if file.is_file() {
+                format!("the secret is not in it: it is read from {shown}, which is there")
+            } else {
+                format!("the secret is not in it: put it into {shown}, which only you should be able to read")
+            });
             let place =
                 environment.iter().position(|(name, _)| *name == settings::TOKEN_ID.variable);
             let after = place.map_or(environment.len(), |place| place + 1);

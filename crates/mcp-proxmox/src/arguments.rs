@@ -2,7 +2,7 @@
 //!
 //! **Every misfit is reported at once**, with what would be right, so that a model mends a call in one
 //! step. What is meant without doubt is accepted: a number for a text, digits for a number, `"true"`
-//! for `true`, `null` for something left out.
+//! for `true`, `null` or an empty text for something left out.
 
 use std::fmt;
 
@@ -28,7 +28,8 @@ pub fn check(
             misfits.push(Misfit::unknown(&name, known));
             continue;
         };
-        if value.is_null() {
+        // Models fill what they leave out with nothing, of one kind or the other.
+        if value.is_null() || value.as_str() == Some("") {
             continue;
         }
         match fit(wanted, value) {
@@ -334,6 +335,8 @@ mod tests {
             json!({ "vm": "101", "limit": 20, "type": "qemu", "exact": true, "nodes": ["pve1"] });
         assert_eq!(fits, Ok(wanted));
         assert_eq!(checked(&json!({ "vm": "a", "limit": null })), Ok(json!({ "vm": "a" })));
+        assert_eq!(checked(&json!({ "vm": "a", "limit": "" })), Ok(json!({ "vm": "a" })));
+        assert!(checked(&json!({ "vm": "" })).unwrap_err()[0].starts_with("`vm` is required"));
     }
 
     proptest! {

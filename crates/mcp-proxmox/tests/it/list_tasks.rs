@@ -251,7 +251,7 @@ async fn a_token_that_sees_only_its_own_tasks_is_told_so() {
 async fn a_wrong_cursor_and_a_wrong_time_are_refused() {
     let sim = demo().await;
     let told = failure(&sim, "list_tasks", json!({ "cursor": "7" })).await;
-    assert!(told.contains("the cursor is not one of this tool's"), "{told}");
+    assert!(told.contains("the `cursor` is not one of this tool's"), "{told}");
     let told = failure(&sim, "list_tasks", json!({ "since": "soonish" })).await;
     assert!(told.contains("`since`: `soonish` is not a time"), "{told}");
     assert!(sim.requests().is_empty(), "nothing is asked before that is known");

@@ -27,6 +27,16 @@ FORMATS = {
 # What the schema says in words only.
 NEVER_TOGETHER = {"/nodes/{node}/journal": [("since", "startcursor"), ("until", "endcursor"), ("lastentries", "since")]}
 
+# Endpoints that are never asked, and the cases of PVE's behaviour that cannot arise for it.
+NEVER = [
+    (r"POST /access/(ticket|tfa|openid)\b.*", "Q012, Q148: there is no login with a password, only API tokens"),
+    (r"\w+ /access/(password|users|tfa)\b.*", "Q148: tickets, passwords and second factors are never asked for"),
+    (r"\w+ /nodes/[^/]+/disks\b.*", "Q098: the physical disks of a node are not read"),
+    (r"\w+ /nodes/[^/]+/(termproxy|vncshell|spiceshell|vncwebsocket)\b.*", "Q127: no shell of a node is offered"),
+    (r".*\bskiplock\b.*", "Q147: no request of ours has the parameter skiplock"),
+    (r"\w+ /nodes/[^/]+/config\b.*", "Q152: the configuration of a node is not read"),
+]
+
 PRIVILEGE = re.compile(r"\b(?:VM|Sys|Datastore|SDN|Pool|Mapping|Realm|Group|User|Permissions)\.[A-Z]\w+(?:\.\w+)*")
 
 # Privileges that the schema demands for a request of a tool and that we do not name for it, and why.
@@ -205,6 +215,7 @@ def main(schema_path, requests_path, tools_path):
         if key in checked:
             continue
         template, names, wrong = checked[key] = check(schema, *key)
+        wrong += [why for never, why in NEVER if re.fullmatch(never, " ".join(key), re.DOTALL)]
         failed += [f"{key[0]} {key[1]} {key[2]}: {problem}" for problem in wrong]
         if template:
             seen[key[0], template] = seen.get((key[0], template), 0) + 1

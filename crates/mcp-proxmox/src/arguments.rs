@@ -2,7 +2,7 @@
 //!
 //! **Every misfit is reported at once**, with what would be right, so that a model mends a call in one
 //! step. What is meant without doubt is accepted: a number for a text, digits for a number, `"true"`
-//! for `true`, `"a,b"` for a list of two, `null` for something left out.
+//! for `true`, `"a,b"` for a list of two, `null` or an empty text for something left out.
 
 use std::fmt;
 
@@ -28,7 +28,8 @@ pub fn check(
             misfits.push(Misfit::unknown(&name, known));
             continue;
         };
-        if value.is_null() {
+        // Models fill what they leave out with nothing, of one kind or the other.
+        if value.is_null() || value.as_str() == Some("") {
             continue;
         }
         match fit(wanted, value) {
@@ -352,6 +353,8 @@ mod tests {
             assert_eq!(fits, Ok(json!({ "vm": "a", "nodes": wanted })), "{written}");
         }
         assert_eq!(checked(&json!({ "vm": "a,b" })), Ok(json!({ "vm": "a,b" })), "that is no list");
+        assert_eq!(checked(&json!({ "vm": "a", "limit": "" })), Ok(json!({ "vm": "a" })));
+        assert!(checked(&json!({ "vm": "" })).unwrap_err()[0].starts_with("`vm` is required"));
     }
 
     proptest! {

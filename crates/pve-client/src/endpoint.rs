@@ -23,7 +23,7 @@ use hyper_util::{
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    Error, Host, LostWhy, Method, Tls, TlsProblem, UnreadableWhy, Unsent, UnsentKind,
+    Error, Host, LostWhy, Method, Tls, TlsProblem, Trust, UnreadableWhy, Unsent, UnsentKind,
     answer::{self, Question},
     body,
     connector::{Connector, NotConnected},
@@ -93,6 +93,9 @@ impl Endpoint {
     pub(crate) fn new(host: Host, mut tls: Tls) -> Self {
         if host.server_name.is_some() {
             tls.server_name.clone_from(&host.server_name);
+        }
+        if !host.pins.is_empty() {
+            tls.trust = Trust::Pinned(host.pins.clone());
         }
         let shown = host.to_string().into();
         let (places, clients) = (Places::new(), OnceLock::new());

@@ -240,10 +240,11 @@ fn starts_and_ends_alphanumeric(text: &str) -> bool {
         && text.ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// What was read, short enough for a message and without control characters.
+/// What was read, short enough for a message, and with nothing in it that is not seen or ends its quotation.
 fn shown(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || c == ' ' || (c.is_ascii_graphic() && c != '`');
     let mut shown: String =
-        text.chars().take(60).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        text.chars().take(60).map(|c| if is_plain(c) { c } else { '\u{fffd}' }).collect();
     if text.chars().nth(60).is_some() {
         shown.push('…');
     }
@@ -312,6 +313,11 @@ mod tests {
     fn a_refusal_shows_what_was_read_but_not_all_of_a_novel() {
         let message = "x\u{1b}[2J".parse::<NodeName>().unwrap_err().to_string();
         assert!(message.starts_with("`x\u{fffd}[2J` is not a node name"), "{message}");
+        let message = "x`\u{202e}\u{200b}é".parse::<NodeName>().unwrap_err().to_string();
+        assert!(
+            message.starts_with("`x\u{fffd}\u{fffd}\u{fffd}é` is not a node name"),
+            "{message}"
+        );
         let message = "y ".repeat(500).parse::<StorageId>().unwrap_err().to_string();
         assert!(message.chars().count() < 300, "{message}");
     }

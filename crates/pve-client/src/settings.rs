@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{ServerName, Tls, Token};
+use crate::{Fingerprint, ServerName, Tls, Token};
 
 /// Where the cluster is, who asks, and what is trusted.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub struct Host {
     /// The name that its certificate must be for, where it is neither its own nor that of
     /// [`Tls::server_name`].
     pub server_name: Option<ServerName>,
+    /// The certificates that it may have, where they are others than those of [`Tls::trust`]. Empty for those.
+    pub pins: Vec<Fingerprint>,
 }
 
 impl Settings {
@@ -58,7 +60,8 @@ impl Host {
 
     /// A host at a port, without a prefix.
     pub fn new(name: impl Into<String>, port: u16) -> Self {
-        Self { name: name.into(), port, prefix: String::new(), server_name: None }
+        let (prefix, pins) = (String::new(), Vec::new());
+        Self { name: name.into(), port, prefix, server_name: None, pins }
     }
 
     /// The start of every URL: `https://pve.lan:8006/api2/json`.

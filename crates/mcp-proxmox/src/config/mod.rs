@@ -7,6 +7,7 @@
 mod guest_set;
 mod host;
 mod identity;
+mod pins;
 mod reading;
 pub mod settings;
 
@@ -115,7 +116,7 @@ impl Config {
         let mut hosts = read.required(&settings::HOST, |text| host::list(text, port));
         read.name_hosts(hosts.as_deref_mut().unwrap_or_default());
         let token = read.token();
-        let tls = read.tls();
+        let tls = read.tls(hosts.as_deref_mut().unwrap_or_default());
         let seconds = read.one(&settings::TIMEOUT_SECONDS, |text| {
             let seconds = text.parse().ok().filter(|seconds| (5..=300).contains(seconds));
             seconds.ok_or_else(|| "it must be a whole number of seconds from 5 to 300".to_owned())

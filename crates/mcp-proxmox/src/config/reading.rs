@@ -6,12 +6,12 @@ use std::{
 };
 
 use jiff::tz::TimeZone;
-use pve_client::{CaBundle, Fingerprint, Host, InvalidServerName, ServerName, Tls, Token, Trust};
+use pve_client::{CaBundle, Host, InvalidServerName, ServerName, Tls, Token, Trust};
 use tracing::level_filters::LevelFilter;
 use zeroize::Zeroizing;
 
 use super::{
-    Mistake, ToolChoice, identity,
+    Mistake, ToolChoice, identity, pins,
     settings::{self, Setting},
 };
 use crate::{
@@ -236,10 +236,15 @@ impl Reading<'_> {
         }
     }
 
-    pub(super) fn tls(&mut self) -> Option<Tls> {
+    /// How connections are secured. A host may have pins of its own.
+    pub(super) fn tls(&mut self, hosts: &mut [Host]) -> Option<Tls> {
         let before = self.mistakes.len();
         let verify = self.one(&settings::TLS_REJECT_UNAUTHORIZED, boolean).unwrap_or(true);
-        let pins = self.one(&settings::TLS_FINGERPRINT, fingerprints);
+        let pins = self.one(&settings::TLS_FINGERPRINT, |text| {
+            let pins = pins::list(text)?;
+            pins::give(&pins, hosts)?;
+            Ok(pins.into_iter().map(|(_, pin)| pin).collect())
+        });
         let bundle = self.one(&settings::TLS_CA_FILE, |path| {
             let pem = std::fs::read(at_home(path))
                 .map_err(|error| format!("it cannot be read: {error}"))?;
@@ -279,30 +284,13 @@ fn boolean(text: &str) -> Result<bool, String> {
 }
 
 /// The parts of a list, of which there must be one at least. `what` is what a part is.
-fn parts<'a>(text: &'a str, separators: &[char], what: &str) -> Result<Vec<&'a str>, String> {
+pub(super) fn parts<'a>(
+    text: &'a str,
+    separators: &[char],
+    what: &str,
+) -> Result<Vec<&'a str>, String> {
     let parts: Vec<_> = text.split(separators).filter(|part| !part.is_empty()).collect();
     if parts.is_empty() { Err(format!("it names no {what}")) } else { Ok(parts) }
-}
-
-fn fingerprints(text: &str) -> Result<Vec<Fingerprint>, String> {
-    let read = |part: &str| part.parse::<Fingerprint>().map_err(|error| error.to_string());
-    let mut fingerprints = Vec::new();
-    for part in parts(text, &[',', ';'], "fingerprint")? {
-        // `SHA256 Fingerprint=…` has a blank in it, and between two there may be nothing else.
-        match read(part) {
-            Ok(fingerprint) => fingerprints.push(fingerprint),
-            Err(_) => {
-                for part in part.split_whitespace() {
-                    fingerprints.push(read(part)?);
-                }
-            }
-        }
-    }
-    if fingerprints.is_empty() {
-        Err("it names no fingerprint".to_owned())
-    } else {
-        Ok(fingerprints)
-    }
 }
 
 fn server_names(text: &str) -> Result<Vec<ServerName>, String> {

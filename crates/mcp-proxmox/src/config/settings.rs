@@ -71,7 +71,7 @@ settings! {
     TLS_CA_FILE = "PVE_TLS_CA_FILE", Some("tls-ca-file"), "FILE",
         "The certificate authority to trust, as PEM: /etc/pve/pve-root-ca.pem of a node";
     TLS_FINGERPRINT = "PVE_TLS_FINGERPRINT", Some("tls-fingerprint"), "SHA256",
-        "SHA-256 fingerprints of the certificates to trust, separated by commas; each node has its own";
+        "SHA-256 fingerprints of the certificates to trust, separated by commas; each node has its own. HOST=SHA256 is for that host of PVE_HOST alone";
     TLS_SERVER_NAME = "PVE_TLS_SERVER_NAME", Some("tls-server-name"), "NAME",
         "The name to verify, where the certificate names another than PVE_HOST; one for all hosts, or one for each";
     ACCESS_TIER = "PVE_ACCESS_TIER", Some("access-tier"), "TIER",

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     answer::{
         Cell, Table,
-        clean::{label, quoted},
+        clean::quoted,
         log_text::{self, Severity},
     },
     call::Call,
@@ -144,12 +144,12 @@ impl Tool for GetSystemLog {
 fn place(text: &str, node: &str) -> Result<Place, Failure> {
     let (of, text) = text.trim().split_once('/').unwrap_or((node, text));
     if of != node {
-        let what = format!("the cursor is of node {}, not of {node}", label(of));
+        let what = format!("the `cursor` is of node {}, not of {node}", quoted(of));
         return Err(Failure::new(what)
             .hint("give it back with the node that it came from, or leave it out"));
     }
     text.parse().map_err(|()| {
-        Failure::new("the cursor is not one of this tool's")
+        Failure::new("the `cursor` is not one of this tool's")
             .hint("give back `older_cursor` or `newer_cursor` as it was, or leave it out")
     })
 }

@@ -316,7 +316,7 @@ async fn a_cursor_of_another_node_is_refused() {
     for cursor in [&first["older_cursor"], &first["newer_cursor"]] {
         let told =
             failure(&sim, "get_system_log", json!({ "node": "pve1", "cursor": cursor })).await;
-        assert!(told.contains("the cursor is of node pve3, not of pve1"), "{told}");
+        assert!(told.contains("the `cursor` is of node `pve3`, not of pve1"), "{told}");
     }
 }
 

@@ -241,3 +241,40 @@ async fn the_program_serves_through_the_second_of_two_hosts() {
         assert_eq!(told.matches("this host cannot be asked").count(), 1, "{told}");
     });
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_host_has_its_own_pin_and_the_other_is_none_of_its() {
+    let sims = [sim().await, sim().await];
+    let [first, second] = sims.each_ref().map(|sim| sim.fingerprint().to_owned());
+    assert_ne!(first, second);
+    let hosts = sims.each_ref().map(|sim| sim.address().to_string());
+    let ask = |pins: String| {
+        tokio::task::block_in_place(|| {
+            let mut command = program_for(&sims[0], DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+            command.env("PVE_HOST", hosts.join(",")).env("PVE_TLS_FINGERPRINT", pins);
+            run(command.args(["call", "list_nodes"]))
+        })
+    };
+    let asked = || {
+        let asked = sims.each_ref().map(|sim| !sim.requests().is_empty());
+        sims.iter().for_each(Sim::forget_requests);
+        asked
+    };
+    let (code, _, told) = ask(format!("{}={first},{}={second}", hosts[0], hosts[1]));
+    assert_eq!((code, asked()), (0, [true, false]), "{told}");
+    // The first one shows a certificate that is good at the second alone.
+    let (code, _, told) = ask(format!("{}={second},{}={second}", hosts[0], hosts[1]));
+    assert_eq!((code, asked()), (0, [false, true]), "{told}");
+    let (code, _, told) = ask(format!("{}={second},{}={first}", hosts[0], hosts[1]));
+    assert_eq!((code, asked()), (1, [false, false]), "{told}");
+    assert!(told.contains("none of 2 hosts could be asked"), "{told}");
+    // Without names each is good at both.
+    let (code, _, told) = ask(format!("{second},{first}"));
+    assert_eq!((code, asked()), (0, [true, false]), "{told}");
+    let (code, _, told) = ask(format!("{}={first}", hosts[0]));
+    assert_eq!(code, 2, "{told}");
+    assert!(
+        told.contains("PVE_TLS_FINGERPRINT: ") && told.contains("no fingerprint for"),
+        "{told}"
+    );
+}

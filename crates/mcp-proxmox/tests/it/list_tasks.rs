@@ -251,7 +251,7 @@ async fn a_token_that_sees_only_its_own_tasks_is_told_so() {
 async fn a_wrong_cursor_and_a_wrong_time_are_refused() {
     let sim = demo().await;
     let told = failure(&sim, "list_tasks", json!({ "cursor": "7" })).await;
-    assert!(told.contains("the cursor is not one of this tool's"), "{told}");
+    assert!(told.contains("the `cursor` is not one of this tool's"), "{told}");
     let told = failure(&sim, "list_tasks", json!({ "since": "soonish" })).await;
     assert!(told.contains("`since`: `soonish` is not a time"), "{told}");
     assert!(sim.requests().is_empty(), "nothing is asked before that is known");
@@ -272,9 +272,36 @@ async fn the_recorded_tasks_are_listed_as_they_are() {
 
 #[tokio::test]
 async fn q107_a_backup_with_job_errors_has_failed() {
-    let answer =
-        answer(&demo().await, "list_tasks", json!({ "type": "backup", "outcome": "error" })).await;
-    assert_eq!(rows(&answer["tasks"])[0]["outcome"], "error: job errors");
+    let mut job =
+        Task::ended("pve1", "vzdump", "", "root@pam", (1_772_204_739, 1_772_208_000), "job errors");
+    job.log = [
+        "INFO: Starting Backup of VM 100 (qemu)",
+        "INFO: Finished Backup of VM 100 (00:00:10)",
+        "INFO: Starting Backup of VM 101 (qemu)",
+        "ERROR: Backup of VM 101 failed - no space left on device",
+        "INFO: Starting Backup of VM 102 (lxc)",
+        "ERROR: Backup of VM 102 failed - command 'mount' failed: exit code 32",
+        "TASK ERROR: job errors",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let upid = job.upid();
+    let sim = with(vec![job]).await;
+    let failed = json!({ "type": "backup", "outcome": "error" });
+    let list = answer(&sim, "list_tasks", failed).await;
+    assert_eq!(rows(&list["tasks"])[0]["outcome"], "error: job errors");
+    let warned = answer(&sim, "list_tasks", json!({ "outcome": "warning" })).await;
+    assert_eq!(warned["shown"], 0, "errors are no warnings: {warned}");
+    // Which guests were not backed up stands in the log alone.
+    let task = answer(&sim, "get_task", json!({ "upid": upid })).await;
+    assert_eq!(task["outcome"], "error: job errors");
+    for (vmid, result) in [
+        (100, "ok"),
+        (101, "error: no space left on device"),
+        (102, "error: command 'mount' failed: exit code 32"),
+    ] {
+        assert_eq!(row(&task["backups"], "vmid", &json!(vmid))["result"], result, "{task}");
+    }
 }
 
 #[tokio::test]

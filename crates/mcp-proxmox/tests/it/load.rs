@@ -99,13 +99,16 @@ async fn calls_for_a_long_time_let_nothing_grow() {
         let mut program = Program::start(&mut program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET));
         program.initialize("2025-11-25");
         let began = Instant::now();
-        let (mut calls, mut failed, mut shown) = (0, 0, 0);
+        let (mut calls, mut failed, mut shown, mut peak) = (0, 0, 0, 0);
         // From the moment on at which everything has been used.
         let mut memory = Vec::new();
         while began.elapsed() < time {
             let n_calls = [1, 8, 40][calls % 3];
             failed += at_once(&mut program, 1000 + calls, n_calls);
             calls += n_calls;
+            // It counts anew from there on.
+            peak = peak.max(sim.peak_in_flight());
+            assert!(peak <= 4, "{peak} requests at once");
             sim.forget_requests();
             let Some((now, files)) = figures(program.id()) else { continue };
             if began.elapsed() * 4 > time {
@@ -123,6 +126,8 @@ async fn calls_for_a_long_time_let_nothing_grow() {
             assert!(files < 40, "{files} open files");
         }
         println!("{calls} calls in {seconds} s, {failed} of them refused as they should be");
+        println!("{peak} requests at once at most");
+        assert!(peak > 1, "nothing was asked at once");
         assert!(calls > 20);
         let (first, last) = memory.split_at(memory.len() / 2);
         let median = |part: &[u64]| {

@@ -187,7 +187,7 @@ async fn a_write_whose_answer_is_lost_and_whose_task_fails_has_failed_for_the_ta
 }
 
 #[tokio::test]
-async fn a_write_whose_answer_is_lost_and_whose_task_still_runs_is_said_to_run() {
+async fn a_write_whose_answer_is_lost_and_whose_task_still_runs_is_said_to_be_sent_with_its_task() {
     for status in [596, 599] {
         let guest = Guest { takes: Takes::UntilTold, ..Guest::vm(101, "pve1", "db1") };
         let start = path(&guest, "start");
@@ -195,7 +195,7 @@ async fn a_write_whose_answer_is_lost_and_whose_task_still_runs_is_said_to_run()
         sim.answer(Way::Says(status).rule(Rule::post(&start), true));
         let arguments = json!({ "vm": "101", "wait_seconds": 0 });
         let answer = crate::power::answer(&sim, "start_vm", arguments).await;
-        assert_eq!((&answer["outcome"], &answer["after"]), (&json!("running"), &json!("stopped")));
+        assert_eq!((&answer["outcome"], &answer["after"]), (&json!("sent"), &json!("stopped")));
         let upid = sim.change(|world| world.tasks[0].upid());
         assert_eq!(answer["task"], json!(upid));
         assert_eq!(crate::power::posts(&sim), [start]);

@@ -42,6 +42,7 @@ mod get_vm_details;
 mod get_vm_screenshot;
 mod get_vm_status;
 mod hanging_nodes;
+mod hostile_arguments;
 mod hostile_lines;
 mod hostile_text;
 mod hosts;

@@ -92,12 +92,30 @@ async fn requests_of(
     (name, n_calls, seen.into_iter().map(|seen| (seen.method, seen.path, seen.body)).collect())
 }
 
-/// All that a tool takes, with one value each.
-pub async fn all_arguments(tool: &'static str) -> Value {
+async fn arguments_of_tool(tool: &'static str) -> Vec<Argument> {
     let catalog = Catalog::new(catalog::ALL, Level::Write, |_| true);
     let definitions = server::definitions(&catalog);
     let definition = definitions.as_array().unwrap().iter().find(|it| it["name"] == tool).unwrap();
-    let arguments = arguments_of(tool, &definition["inputSchema"]).await;
+    arguments_of(tool, &definition["inputSchema"]).await
+}
+
+/// Arguments of a tool, in which every value of each is there once at least, and once alone.
+pub async fn usual_arguments(tool: &'static str) -> Vec<Value> {
+    let arguments = arguments_of_tool(tool).await;
+    let mut rows = singles(&arguments);
+    for (argument, (_, values)) in arguments.iter().enumerate() {
+        for pick in 0..values.len() {
+            let mut picks = vec![0; arguments.len()];
+            picks[argument] = pick;
+            rows.push(row(&arguments, &picks));
+        }
+    }
+    rows.into_iter().map(Value::Object).collect()
+}
+
+/// All that a tool takes, with one value each.
+pub async fn all_arguments(tool: &'static str) -> Value {
+    let arguments = arguments_of_tool(tool).await;
     let picks: Vec<usize> =
         arguments.iter().map(|(_, values)| usize::from(values[0].is_none())).collect();
     Value::Object(row(&arguments, &picks))

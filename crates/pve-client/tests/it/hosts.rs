@@ -165,6 +165,16 @@ async fn each_host_is_verified_by_itself() {
     );
     Reader::new(settings).get(version()).await.unwrap();
     assert_eq!((first.seen().len(), second.seen().len()), (1, 1), "each may have its own pin");
+    // A pin of one host is none of the other.
+    let mut settings = settings_for(&first, &[first.port, second.port]);
+    let [of_good, of_bad] = [&good, &bad].map(|it| it.fingerprint().parse().unwrap());
+    settings.tls = Tls { trust: Trust::Pinned(vec![of_good, of_bad]), server_name: None };
+    (settings.hosts[0].pins, settings.hosts[1].pins) = (vec![of_good], vec![of_good]);
+    Reader::new(settings.clone()).get(version()).await.unwrap();
+    assert_eq!((first.seen().len(), second.seen().len()), (1, 2));
+    settings.hosts[0].pins = vec![of_bad];
+    Reader::new(settings).get(version()).await.unwrap();
+    assert_eq!((first.seen().len(), second.seen().len()), (2, 2));
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ impl Cursor {
             Some(Self { start, upid: Some(upid.to_string()) })
         });
         read.ok_or_else(|| {
-            Failure::new("the cursor is not one of this tool's")
+            Failure::new("the `cursor` is not one of this tool's")
                 .hint("give back `next_cursor` as it was, or leave it out")
         })
     }

@@ -6,7 +6,7 @@ use pve_client::{Reader, Settings};
 use pve_sim::{Cluster, DEMO_TOKEN_SECRET, Guest, Role, Rule, Sim};
 use serde_json::json;
 
-use super::{CURRENT, Session, check, lab, n_asked, refusing, tools};
+use super::{CURRENT, Said, Session, check, every_tool, lab, n_asked, refusing};
 use crate::{
     process::{program, program_for, run},
     support::{answer, call_on, failed, failure, notes, row, server, settings, structured},
@@ -15,16 +15,16 @@ use mcp_proxmox::tier::{Access, Level};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn q005_a_wrong_token_is_asked_once_and_is_no_time_out() {
-    for (tool, arguments) in tools() {
-        let sim = lab().await;
-        let wrong = Rule::everything().status(401, "Authentication failed!");
-        sim.answer(wrong.delay(Duration::from_millis(30)));
-        let told = failure(&sim, tool, arguments).await;
-        assert!(told.contains("did not accept the API token (401 Authentication failed!)"));
+    let wrong = Rule::everything().status(401, "Authentication failed!");
+    for Said { tool, told, is_error, seen } in
+        every_tool(Some(&wrong.delay(Duration::from_millis(30)))).await
+    {
+        let refused = "did not accept the API token (401 Authentication failed!)";
+        assert!(is_error && told.contains(refused), "{tool}: {told}");
         for other in ["no answer came", "reached", "timed out"] {
             assert!(!told.contains(other), "{tool}: {told}");
         }
-        assert_eq!(sim.requests().len(), 1, "{tool} asked on: {:?}", sim.requests());
+        assert_eq!(seen.len(), 1, "{tool} asked on: {seen:?}");
     }
     // PVE holds a 401 back for three seconds; a shorter time-out would hide the reason.
     assert!(Settings::REQUEST_TIMEOUT > Duration::from_secs(5));
@@ -41,8 +41,9 @@ async fn q006_a_header_that_did_not_arrive_is_not_a_wrong_token() {
     let sim = lab().await;
     sim.answer(Rule::everything().status(401, "No ticket"));
     let mut all = vec![check(&sim, &[]).1];
-    for (tool, arguments) in tools() {
-        all.push(failure(&sim, tool, arguments).await);
+    for said in every_tool(Some(&Rule::everything().status(401, "No ticket"))).await {
+        assert!(said.is_error, "{}: {}", said.tool, said.told);
+        all.push(said.told);
     }
     for told in all {
         assert!(told.contains("PVE saw no token in the request (401 No ticket)"), "{told}");

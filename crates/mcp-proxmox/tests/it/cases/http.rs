@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use pve_client::Reader;
-use pve_sim::{DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Rule};
+use pve_sim::{DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Rule, Sim};
 use serde_json::json;
 
-use super::{CURRENT, Session, asked, check, lab, n_asked, refusing, tools};
-use crate::support::{answer, call_on, failed, failure, notes, row, server, settings, structured};
+use super::{CURRENT, Said, Session, asked, check, every_tool, lab, n_asked, refusing};
+use crate::{
+    faults::world::still,
+    support::{answer, call_on, failed, failure, notes, row, rows, server, settings, structured},
+};
 use mcp_proxmox::tier::{Access, Level};
 
 #[tokio::test]
@@ -52,6 +55,18 @@ async fn q021_every_wrong_parameter_is_told_with_its_reason() {
     let list = answer(&sim, "list_vms", json!({ "exact": true })).await;
     assert_eq!(list["total"], 3);
     assert!(notes(&list).contains(&format!("`full`: {unknown}")), "{list}");
+    // One that is only a filter, or a form: the question is asked again without it.
+    for lacking in ["structured", "priority"] {
+        let sim = Sim::start(still()).await.unwrap();
+        sim.answer(refusing("/nodes/pve1/journal", json!({ lacking: unknown })).times(1));
+        let arguments = json!({ "node": "pve1", "severity": "warning", "limit": 5 });
+        let log = answer(&sim, "get_system_log", arguments).await;
+        assert!(!rows(&log["lines"]).is_empty(), "{lacking}: {log}");
+        let journals: Vec<_> =
+            sim.requests().into_iter().filter(|seen| seen.path.contains("/journal?")).collect();
+        let has = |nth: usize| journals[nth].path.contains(&format!("{lacking}="));
+        assert!(has(0) && !has(1), "{lacking}: {journals:?}");
+    }
 }
 
 #[tokio::test]
@@ -122,12 +137,12 @@ async fn q035_a_page_of_a_proxy_is_not_an_answer() {
     let answers = [(200, "OK"), (502, "Bad Gateway"), (504, "Gateway Timeout"), (403, "Forbidden")];
     for (status, reason) in answers {
         let rule = Rule::everything().status(status, reason).body(page);
-        sim.answer(rule.header("Content-Type", html).header("Server", "nginx"));
+        let rule = rule.header("Content-Type", html).header("Server", "nginx");
+        sim.answer(rule.clone());
         let mut all = vec![check(&sim, &[]).1];
-        for (tool, arguments) in tools() {
-            sim.forget_requests();
-            all.push(failure(&sim, tool, arguments).await);
-            assert_eq!(sim.requests().len(), 1, "{tool} asked on");
+        for Said { tool, told, is_error, seen } in every_tool(Some(&rule)).await {
+            assert!(is_error && seen.len() == 1, "{tool} asked on: {told} {seen:?}");
+            all.push(told);
         }
         for told in all {
             assert!(told.contains("something other than the Proxmox VE API answered"), "{told}");

@@ -21,7 +21,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Guest, Options, Rule, Sim};
+use futures_util::future::join_all;
+use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Guest, Options, Rule, Seen, Sim};
 use rmcp::{
     RoleClient,
     model::{CallToolRequestParams, CallToolResult},
@@ -30,8 +31,10 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use crate::{
+    faults::{TOOLS, ready, world::still},
+    power::write_server,
     process::{program_for, run},
-    support::{access, connect, server},
+    support::{access, call_on, connect, server, text},
 };
 
 /// Cases that cannot arise, and why.
@@ -151,15 +154,27 @@ fn n_asked(sim: &Sim, path: &str) -> usize {
     asked(sim).iter().filter(|asked| *asked == path).count()
 }
 
-/// Every tool that existed when the cases were written, with arguments that fit the lab.
-fn tools() -> [(&'static str, Value); 5] {
-    [
-        ("list_vms", json!({})),
-        ("list_vms", json!({ "exact": true })),
-        ("get_vm_status", json!({ "vm": "100" })),
-        ("list_nodes", json!({})),
-        ("get_node_status", json!({ "node": "pve1" })),
-    ]
+/// What a tool said, and what was asked for it.
+struct Said {
+    tool: &'static str,
+    told: String,
+    is_error: bool,
+    seen: Vec<Seen>,
+}
+
+/// Every tool of both tiers, each on a demo of its own, in which its guest is in a fitting state, under this rule.
+async fn every_tool(rule: Option<&Rule>) -> Vec<Said> {
+    let calls = TOOLS.iter().map(|(tool, arguments, action)| async move {
+        let sim = Sim::start(still()).await.unwrap();
+        ready(&sim, action);
+        let upid = sim.change(|cluster| cluster.tasks[0].upid());
+        let arguments = serde_json::from_str(&arguments.replace("$UPID", &upid)).unwrap();
+        rule.into_iter().for_each(|rule| sim.answer(rule.clone()));
+        let result = call_on(write_server(&sim), tool, arguments).await;
+        let is_error = result.is_error == Some(true);
+        Said { tool, told: text(&result), is_error, seen: sim.requests() }
+    });
+    join_all(calls).await
 }
 
 /// `mcp-proxmox check` with these settings on top: its exit code, and all that it says.

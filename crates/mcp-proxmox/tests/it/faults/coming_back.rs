@@ -11,7 +11,7 @@ use pve_sim::{DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Sim};
 use serde_json::Value;
 
 use super::{
-    OF_THE_MOMENT, TOOLS, gives_nothing_away,
+    GUEST, OF_THE_MOMENT, TOOLS, gives_nothing_away, ready,
     truth::{lie, places},
     way::{Bad, Way},
     world::{Servers, call, client_of, still},
@@ -93,4 +93,77 @@ async fn a_node_is_lost_and_comes_back_under_every_tool() {
         let lie = lie(&before, &BTreeSet::new(), &after);
         assert_eq!(lie, None, "{tool} after the node came back");
     }
+}
+
+/// Tools that change a guest, and those whose answers are of the moment.
+fn others() -> impl Iterator<Item = (&'static str, Value, &'static str)> {
+    let read: Vec<_> = readers().map(|(tool, _)| tool).collect();
+    TOOLS
+        .iter()
+        .filter(move |(tool, ..)| !read.contains(tool))
+        .map(|(tool, arguments, action)| (*tool, serde_json::from_str(arguments).unwrap(), *action))
+}
+
+#[tokio::test]
+async fn a_node_is_lost_and_comes_back_under_every_console_chart_and_change() {
+    let servers = Servers::start();
+    for (tool, arguments, action) in others() {
+        let sim = Sim::start(still()).await.unwrap();
+        sim.change(|cluster| {
+            for vmid in [100, 200] {
+                cluster.guest_mut(vmid).unwrap().node = "pve2".to_owned();
+            }
+        });
+        ready(&sim, action);
+        let settings = settings(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        let client = client_of(&servers, settings).await;
+        let state = |sim: &Sim| sim.change(|cluster| cluster.guest(100).unwrap().state);
+        let before = state(&sim);
+        sim.change(|cluster| cluster.node_mut("pve2").unwrap().online = false);
+        let began = Instant::now();
+        let lost = call(&client, tool, &arguments).await;
+        assert!(began.elapsed() < Duration::from_secs(10), "{tool}: {:?}", began.elapsed());
+        let told = text(&lost);
+        gives_nothing_away(&told);
+        assert_eq!(lost.is_error, Some(true), "{tool}: {told}");
+        assert!(told.contains("pve2") || told.contains("595"), "{tool}: {told}");
+        assert_eq!((state(&sim), deeds(&sim)), (before, 0), "{tool}: {told}");
+        sim.change(|cluster| cluster.node_mut("pve2").unwrap().online = true);
+        let after = call(&client, tool, &arguments).await;
+        assert_ne!(after.is_error, Some(true), "{tool}: {}", text(&after));
+        assert_eq!(deeds(&sim), usize::from(!action.is_empty()), "{tool}: {}", text(&after));
+    }
+}
+
+#[tokio::test]
+async fn all_hosts_go_down_and_come_up_again_under_every_console_chart_and_change() {
+    let servers = Servers::start();
+    for (tool, arguments, action) in others() {
+        let sim = Sim::start(still()).await.unwrap();
+        ready(&sim, action);
+        let ways = [Way::to(&sim).await, Way::to(&sim).await];
+        let mut settings = settings(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        settings.hosts = ways.iter().map(|way| Host::new("127.0.0.1", way.port())).collect();
+        let client = client_of(&servers, settings).await;
+        for way in &ways {
+            way.set(Bad::Resets);
+        }
+        let down = call(&client, tool, &arguments).await;
+        let told = text(&down);
+        gives_nothing_away(&told);
+        assert_eq!(down.is_error, Some(true), "{tool}: {told}");
+        assert!(told.contains("none of 2 hosts could be asked"), "{tool}: {told}");
+        assert_eq!(deeds(&sim), 0, "{tool}: {told}");
+        for way in &ways {
+            way.set(Bad::Not);
+        }
+        let after = call(&client, tool, &arguments).await;
+        assert_ne!(after.is_error, Some(true), "{tool}: {}", text(&after));
+        assert_eq!(deeds(&sim), usize::from(!action.is_empty()), "{tool}: {}", text(&after));
+    }
+}
+
+/// How much was done to the guest so far.
+fn deeds(sim: &Sim) -> usize {
+    sim.change(|cluster| crate::lifecycle_faults::deeds(cluster, GUEST).count())
 }

@@ -155,7 +155,7 @@ fn own_words(text: &str) -> String {
 }
 
 /// A character that is no part of a text to read.
-fn is_harmful(c: char) -> bool {
+pub fn is_harmful(c: char) -> bool {
     let is_unseen = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
     c.is_control() || is_unseen

@@ -380,6 +380,10 @@ impl Output {
                 words.join(", ")
             ));
         }
+        if input.range.is_without_begin() && self.not_available.is_empty() {
+            self.notes
+                .push("all that the nodes still keep of their tasks was looked through".to_owned());
+        }
         if let Some(vm) = &input.vm
             && let Err(failure) = lookup::guest::find(pve, vm).await
         {

@@ -259,7 +259,12 @@ impl Output {
                 None => source.clone(),
             });
             let sources: Vec<_> = sources.collect();
-            let way = latest.map(|latest| format!("; `until` {} goes on", time(latest + 1)));
+            let way = latest.map(|latest| {
+                format!(
+                    "; a severity, a unit or one node reach further, `until` {} goes on",
+                    time(latest + 1)
+                )
+            });
             notes.push(format!(
                 "not everything was looked at, only back to: {}. `found`, `count` and `first` reach no further{}",
                 sources.join(", "),

@@ -98,7 +98,9 @@ fn shape(seen: &Seen) -> BTreeSet<String> {
         let is_node = cluster.nodes.iter().any(|node| node.name == part);
         let is_guest = cluster.guests.iter().any(|guest| guest.vmid.to_string() == part);
         let is_storage = cluster.storages.iter().any(|storage| storage.name == part);
-        let is_task = part.starts_with("UPID%3A") || part.starts_with("UPID:");
+        // PVE decodes `%2F` before it looks where a path leads.
+        let is_one = !["%2F", "%3F", "%23", ".."].iter().any(|trick| part.contains(trick));
+        let is_task = is_one && (part.starts_with("UPID%3A") || part.starts_with("UPID:"));
         match () {
             () if is_node => "{node}",
             () if is_guest => "{vmid}",

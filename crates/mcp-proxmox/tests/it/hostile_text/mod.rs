@@ -217,10 +217,14 @@ async fn of_tool(
 ) -> BTreeSet<String> {
     let good = Sim::start(cluster(plain)).await.unwrap();
     let bad = Sim::start(cluster(hostile)).await.unwrap();
-    let upid = bad.change(|cluster| cluster.tasks[0].upid());
-    let arguments: Value = serde_json::from_str(&arguments.replace("$UPID", &upid)).unwrap();
+    // The tasks of each began a while before it did.
+    let arguments_in = |sim: &Sim| -> Value {
+        let upid = sim.change(|cluster| cluster.tasks[0].upid());
+        serde_json::from_str(&arguments.replace("$UPID", &upid)).unwrap()
+    };
     ready(&good, action);
-    let plainly = call(&client(&good).await, tool, &arguments).await;
+    let plainly = call(&client(&good).await, tool, &arguments_in(&good)).await;
+    let arguments = arguments_in(&bad);
     assert_ne!(plainly.is_error, Some(true), "{tool}: {}", text(&plainly));
     let client = client(&bad).await;
     ready(&bad, action);

@@ -112,6 +112,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Data<T> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -147,5 +149,33 @@ mod tests {
         let why = read::<u64>(b"{\"data\":\n\"confidential\"}").err().unwrap();
         assert_eq!(why, UnreadableWhy::Misunderstood { line: 2, column: 14 });
         assert!(!why.to_string().contains("confidential"));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_read_or_refused_without_quoting_it(
+            body in prop::collection::vec(any::<u8>(), 0..200),
+            text in "[a-z]{20,40}",
+        ) {
+            let wrong = format!("{{\"data\":{{\"{text}\":[\"{text}\"]}}}}");
+            for body in [body, wrong.into_bytes()] {
+                for why in [read::<u64>(&body).err(), read_lenient::<Vec<u64>>(&body).err()] {
+                    let told = why.map(|why| why.to_string()).unwrap_or_default();
+                    prop_assert!(told.len() < 200 && !told.contains(&text), "{}", told);
+                }
+            }
+        }
+
+        #[test]
+        fn what_was_put_in_comes_out(
+            data in prop::collection::vec(any::<String>(), 0..9),
+            total in any::<u64>(),
+            changes in "[^\\x00-\\x20]{1,20}",
+        ) {
+            let body = serde_json::json!({ "total": total, "data": data, "changes": changes });
+            let parsed = read::<Vec<String>>(body.to_string().as_bytes()).ok().unwrap();
+            prop_assert_eq!(parsed.data, data);
+            prop_assert_eq!((parsed.total, parsed.changes), (Some(total), Some(changes)));
+        }
     }
 }

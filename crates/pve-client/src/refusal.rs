@@ -198,6 +198,8 @@ fn fixed(status: u16) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn refusal(status: u16, reason: &str, body: &str) -> Refusal {
@@ -310,5 +312,33 @@ mod tests {
     fn a_wrong_token_and_a_lost_header_get_different_advice() {
         assert!(refusal(401, "No ticket", "").to_string().contains("did not arrive"));
         assert!(refusal(401, "Authentication failed!", "").to_string().contains("expired"));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_refused_has_a_message_and_a_kind(
+            status in 100_u16..1000,
+            reason in any::<Option<String>>(),
+            body in prop::collection::vec(any::<u8>(), 0..200),
+            message in any::<String>(),
+        ) {
+            let json = serde_json::json!({ "message": message, "errors": { message.clone(): message } });
+            for body in [body, json.to_string().into_bytes()] {
+                let refusal = Refusal::read(Method::Get, "/p", status, reason.clone(), &body);
+                prop_assert_eq!(refusal.message.trim(), refusal.message.as_str());
+                prop_assert!(!refusal.message.is_empty());
+                let _ = (refusal.kind(), refusal.to_string());
+            }
+        }
+
+        #[test]
+        fn what_is_forbidden_is_read_as_it_was_written(
+            path in "(/[a-z0-9]{1,9}){1,4}",
+            privileges in prop::collection::vec("[A-Z][a-z]{1,8}\\.[A-Z][a-z]{1,8}", 1..5),
+        ) {
+            let said = format!("Permission check failed ({path}, {})", privileges.join("|"));
+            let expected = RefusalKind::Forbidden { path: Some(path), privileges };
+            prop_assert_eq!(kind(403, &said), expected);
+        }
     }
 }

@@ -76,6 +76,8 @@ fn path(upid: &Upid, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn upid() -> Upid {
@@ -110,5 +112,24 @@ mod tests {
         let parsed = log(&upid(), 0, 50).read(body).ok().unwrap();
         assert_eq!((parsed.data.len(), parsed.total), (2, Some(2)));
         assert_eq!(parsed.data[1].t.as_ref().unwrap().text, "TASK WARNINGS: 1");
+    }
+
+    proptest! {
+        #[test]
+        fn lines_come_as_they_were_written_and_odd_ones_lose_only_themselves(
+            texts in prop::collection::vec("[ -~]{0,40}", 0..9),
+            odd in any::<Option<f64>>(),
+        ) {
+            let mut rows: Vec<_> =
+                (1_u64..).zip(&texts).map(|(n, t)| serde_json::json!({ "n": n, "t": t })).collect();
+            rows.push(serde_json::json!(odd));
+            let body = serde_json::json!({ "data": rows, "total": texts.len() }).to_string();
+            let read = log(&upid(), 0, 50).read(body.as_bytes()).ok().unwrap();
+            let shown = read.data.iter().filter(|line| line.n.is_some());
+            let shown: Vec<_> =
+                shown.map(|line| line.t.as_ref().map_or("", |line| line.text.as_str()).trim()).collect();
+            let written: Vec<_> = texts.iter().map(|text| text.trim()).collect();
+            prop_assert_eq!(shown, written);
+        }
     }
 }

@@ -215,6 +215,8 @@ fn fingerprints(expected: &[Fingerprint]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use rustls_pki_types::CertificateDer;
 
     use super::*;
@@ -229,5 +231,27 @@ mod tests {
         assert!(problem(0).to_string().contains("but for no name at all;"));
         assert!(problem(2).to_string().contains("but for `n0`, `n1`;"));
         assert!(problem(11).to_string().contains("`n7` and 3 more;"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_problem_lists_more_than_eight_names_and_each_has_its_fingerprint(
+            names in prop::collection::vec("[a-z]{1,20}", 0..40),
+            der in prop::collection::vec(any::<u8>(), 0..40),
+            is_self_signed in any::<bool>(),
+        ) {
+            let fingerprint = Fingerprint::of(&CertificateDer::from(der));
+            let issuer = names.concat();
+            let shown = names.len().min(NAMES);
+            let problem = TlsProblem::WrongName { asked: "pve".to_owned(), names, fingerprint };
+            let told = problem.to_string();
+            prop_assert_eq!(told.matches('`').count(), 2 * (shown + 1), "{}", told);
+            let unknown = TlsProblem::UnknownIssuer { issuer, is_self_signed, fingerprint };
+            for problem in [problem, unknown] {
+                prop_assert_eq!(problem.presented(), Some(fingerprint));
+                prop_assert!(problem.to_string().contains(&fingerprint.to_string()));
+                prop_assert!(problem.brief().contains(&fingerprint.to_string()) && problem.brief().len() < 200);
+            }
+        }
     }
 }

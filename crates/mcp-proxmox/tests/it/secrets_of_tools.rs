@@ -113,7 +113,9 @@ async fn session(nth: usize, secret: &str, saying: Option<Rule>) -> (String, Str
     let audit = std::env::temp_dir().join(audit);
     let sim = Sim::start(Cluster::demo()).await.unwrap();
     let name = saying.as_ref().map_or_else(|| "nothing".to_owned(), |rule| format!("{rule:?}"));
-    saying.into_iter().for_each(|rule| sim.answer(rule));
+    if let Some(rule) = saying {
+        sim.answer(rule);
+    }
     let calls = calls(&sim).await;
     let output = tokio::task::block_in_place(|| {
         let mut command = program_for(&sim, DEMO_TOKEN_ID, secret);

@@ -185,6 +185,8 @@ impl Area {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// What QEMU says: 32 bits, depth 24, red at 16, green at 8, blue at 0.
@@ -228,5 +230,21 @@ mod tests {
         odd = QEMU;
         odd[10] = 99;
         assert!(Format::read(&odd).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn every_format_is_refused_or_reads_every_pixel(
+            format in prop::collection::vec(any::<u8>(), 0..20),
+            map in prop::collection::vec(any::<u8>(), 0..40),
+            first in 0_usize..300,
+            sent in prop::collection::vec(any::<u8>(), 0..5),
+        ) {
+            if let Ok(mut format) = Format::read(&format) {
+                prop_assert!([1, 2, 4].contains(&format.bytes));
+                format.set_map(first, &map);
+                let _ = (format.colour(&sent), format.is_plain_rgb());
+            }
+        }
     }
 }

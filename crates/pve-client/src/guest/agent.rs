@@ -187,6 +187,8 @@ impl<'de, T: FromPerl> Deserialize<'de> for Said<T> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::{Kind, VmId};
 
@@ -232,5 +234,28 @@ mod tests {
             panic!("it is an answer")
         };
         assert_eq!(found[0].ip_addresses[0].prefix, Some(64));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_guest_answers_is_an_answer_or_its_error(text in any::<String>(), number in any::<f64>()) {
+            let values = [
+                serde_json::json!(text),
+                serde_json::json!(number),
+                serde_json::json!([text, number, null, { "name": number, "ip-addresses": text }]),
+                serde_json::json!({ "error": text }),
+                serde_json::json!({ "error": { "desc": number, "class": text } }),
+                serde_json::json!({ text.clone(): [number] }),
+            ];
+            for value in values {
+                let body = serde_json::json!({ "data": { "result": value } }).to_string();
+                let is_error = value.get("error").is_some();
+                let read = interfaces(&guest()).read(body.as_bytes()).ok().unwrap().data;
+                prop_assert!(!is_error || matches!(read, Said::Error(_)), "{}", body);
+                prop_assert!(info(&guest()).read(body.as_bytes()).is_ok());
+                prop_assert!(os_info(&guest()).read(body.as_bytes()).is_ok());
+                prop_assert!(file_systems(&guest()).read(body.as_bytes()).is_ok());
+            }
+        }
     }
 }

@@ -137,6 +137,8 @@ impl FromPerl for Upid {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::perl::answer;
 
@@ -195,5 +197,48 @@ mod tests {
         assert_eq!(sample(r#"{"vmid":"101"}"#).vmid.unwrap().get(), 101);
         assert_eq!(sample(r#"{"vmid":101}"#).vmid.unwrap().get(), 101);
         assert_eq!(sample(r#"{"vmid":7}"#).vmid, None);
+    }
+
+    /// Any value of JSON, a little deep.
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        use serde_json::Value;
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+            "-?[0-9]{1,25}(\\.[0-9]{1,5})?(e[0-9]{1,3})?".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(2, 8, 3, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                prop::collection::hash_map("[a-z]{1,4}", inner, 0..3)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_value_of_a_field_loses_the_others(value in json()) {
+            for field in ["share", "bytes", "offset", "flag", "text", "vmid"] {
+                let other = if field == "bytes" { "offset" } else { "bytes" };
+                let read = sample(&serde_json::json!({ field: value, other: 7 }).to_string());
+                prop_assert!(read.bytes == Some(7) || read.offset == Some(7));
+                prop_assert!(read.share.is_none_or(f64::is_finite));
+            }
+        }
+
+        #[test]
+        fn a_number_is_the_same_as_its_text(bytes in any::<u64>(), offset in any::<i64>(), truth in any::<bool>()) {
+            let numbers = serde_json::json!({ "bytes": bytes, "offset": offset, "flag": truth });
+            let texts = serde_json::json!({ "bytes": bytes.to_string(), "offset": offset.to_string(), "flag": u8::from(truth) });
+            for json in [numbers, texts] {
+                let read = sample(&json.to_string());
+                prop_assert_eq!((read.bytes, read.offset, read.flag), (Some(bytes), Some(offset), Some(truth)));
+            }
+        }
     }
 }

@@ -197,6 +197,8 @@ fn packed(pixels: &[Rgb], width: u32, palette: &HashMap<Rgb, u8>, bits: u8) -> V
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn shot(width: u32, height: u32, colour: impl Fn(u32, u32) -> Rgb) -> Screenshot {
@@ -255,5 +257,43 @@ mod tests {
         assert_eq!(made.only_colour, Some([255, 0, 0]));
         assert!(Area::parse("1,2,3").is_err() && Area::parse("0,0,0,9").is_err());
         assert!(Area { x: 100, y: 0, width: 1, height: 1 }.within(100, 100).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_picture_has_the_part_that_was_asked_for_and_no_more_pixels_than_that(
+            (width, height) in (1_u32..90, 1_u32..60),
+            (x, y) in (0_u32..99, 0_u32..99),
+            (wide, high) in (1_u32..99, 1_u32..99),
+            max_width in 1_u32..120,
+            colours in 1_u32..400,
+        ) {
+            let shot = shot(width, height, |x, y| {
+                let [_, b, c, d] = ((y * width + x) % colours * 211).to_be_bytes();
+                [b, c, d]
+            });
+            let area = Area { x, y, width: wide, height: high }.within(width, height);
+            prop_assert_eq!(area.is_ok(), x < width && y < height);
+            if let Ok(area) = area {
+                prop_assert!(area.x + area.width <= width && area.y + area.height <= height);
+                let made = of(&shot, area, max_width).unwrap();
+                prop_assert_eq!(made.width, area.width.min(max_width));
+                prop_assert!(made.height <= area.height && made.png.len() <= MOST_BYTES);
+                let drawn = pixels(&made.png);
+                prop_assert_eq!(drawn.len(), (made.width * made.height * 3) as usize);
+                if made.width == area.width {
+                    prop_assert_eq!(drawn, cut(&shot, area).concat());
+                }
+            }
+        }
+
+        #[test]
+        fn any_text_is_a_part_of_a_screen_or_is_refused(text in "[0-9, x-]{0,30}|\\PC{0,20}") {
+            if let Ok(area) = Area::parse(&text) {
+                let written = format!("{},{},{},{}", area.x, area.y, area.width, area.height);
+                prop_assert_eq!(Area::parse(&written).ok(), Some(area));
+                let _ = area.within(800, 600);
+            }
+        }
     }
 }

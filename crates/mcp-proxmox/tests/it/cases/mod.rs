@@ -169,7 +169,9 @@ async fn every_tool(rule: Option<&Rule>) -> Vec<Said> {
         ready(&sim, action);
         let upid = sim.change(|cluster| cluster.tasks[0].upid());
         let arguments = serde_json::from_str(&arguments.replace("$UPID", &upid)).unwrap();
-        rule.into_iter().for_each(|rule| sim.answer(rule.clone()));
+        if let Some(rule) = rule {
+            sim.answer(rule.clone());
+        }
         let result = call_on(write_server(&sim), tool, arguments).await;
         let is_error = result.is_error == Some(true);
         Said { tool, told: text(&result), is_error, seen: sim.requests() }

@@ -14,7 +14,7 @@ mod way;
 pub mod world;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
@@ -27,7 +27,7 @@ use tokio::sync::Semaphore;
 
 use self::{
     fault::{Fault, any_fault, may_change_words},
-    truth::{lie, moving, places},
+    truth::{Places, lie, moving, places},
     way::Bad,
     world::{Servers, World, call, client},
 };
@@ -130,15 +130,8 @@ async fn under_faults(
     assert_ne!(first.is_error, Some(true), "{tool}: {}", text(&first));
     let asked = world.sim.requests();
     let compares = action.is_empty() && !OF_THE_MOMENT.contains(&tool);
-    let (truth, moving) = if compares {
-        let second = call(&patient, tool, &arguments).await;
-        let places = |result: &CallToolResult| places(result.structured_content.as_ref().unwrap());
-        let (first, second) = (places(&first), places(&second));
-        let moving = moving(&first, &second);
-        (first, moving)
-    } else {
-        Default::default()
-    };
+    let second = if compares { Some(call(&patient, tool, &arguments).await) } else { None };
+    let (truth, moving) = second.map(|second| truth(&first, &second)).unwrap_or_default();
     patient.cancel().await.unwrap();
     drop(place);
     let mut tally = Tally::default();
@@ -219,6 +212,14 @@ async fn under_faults(
     way.until_open(0).await;
     drop(sim);
     (tool, tally)
+}
+
+/// What both of two true answers say, and where they differ.
+fn truth(first: &CallToolResult, second: &CallToolResult) -> (Places, BTreeSet<String>) {
+    let places = |result: &CallToolResult| places(result.structured_content.as_ref().unwrap());
+    let (first, second) = (places(first), places(second));
+    let moving = moving(&first, &second);
+    (first, moving)
 }
 
 /// A call on a way that is good again, by a client that has been through everything.

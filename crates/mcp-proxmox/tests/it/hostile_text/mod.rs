@@ -79,7 +79,9 @@ fn texts(value: &Value, place: &str, found: &mut Vec<(String, String)>) {
     match value {
         Value::String(text) => found.push((place.to_owned(), text.clone())),
         Value::Array(items) => {
-            items.iter().for_each(|item| texts(item, &format!("{place}[]"), found));
+            for item in items {
+                texts(item, &format!("{place}[]"), found);
+            }
         }
         Value::Object(object) => {
             if let (Some(Value::Array(columns)), Some(Value::Array(rows))) =
@@ -138,7 +140,7 @@ fn own_words(text: &str) -> String {
     let own = |line: &str| {
         let parts: Vec<&str> = line.split('`').collect();
         // Every second part is quoted; a quotation that does not end is none.
-        let is_own = |nth: usize| nth % 2 == 0 || nth + 1 == parts.len();
+        let is_own = |nth: usize| nth.is_multiple_of(2) || nth + 1 == parts.len();
         let own = parts.iter().enumerate().filter(|(nth, _)| is_own(*nth)).map(|(_, part)| *part);
         let mut own: String = own.collect();
         let said = own.match_indices('(').map(|(at, _)| at).find(|at| {
@@ -215,10 +217,14 @@ async fn of_tool(
 ) -> BTreeSet<String> {
     let good = Sim::start(cluster(plain)).await.unwrap();
     let bad = Sim::start(cluster(hostile)).await.unwrap();
-    let upid = bad.change(|cluster| cluster.tasks[0].upid());
-    let arguments: Value = serde_json::from_str(&arguments.replace("$UPID", &upid)).unwrap();
+    // The tasks of each began a while before it did.
+    let arguments_in = |sim: &Sim| -> Value {
+        let upid = sim.change(|cluster| cluster.tasks[0].upid());
+        serde_json::from_str(&arguments.replace("$UPID", &upid)).unwrap()
+    };
     ready(&good, action);
-    let plainly = call(&client(&good).await, tool, &arguments).await;
+    let plainly = call(&client(&good).await, tool, &arguments_in(&good)).await;
+    let arguments = arguments_in(&bad);
     assert_ne!(plainly.is_error, Some(true), "{tool}: {}", text(&plainly));
     let client = client(&bad).await;
     ready(&bad, action);

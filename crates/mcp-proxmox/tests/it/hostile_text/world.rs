@@ -16,7 +16,7 @@ pub fn plain(nth: usize) -> String {
 /// characters that are not seen, line ends, and more than anybody wants to read.
 pub fn hostile(nth: usize) -> String {
     let tricks = "\u{1b}[2J\u{1b}]0;own\u{7}\u{9b}31m\u{202e}\u{2066}\u{200b}\u{200d}\u{feff}\u{e0041}\u{ad}\0\u{8}";
-    let more = if nth % 3 == 0 { "A".repeat(100 << 10) } else { "B".repeat(200) };
+    let more = if nth.is_multiple_of(3) { "A".repeat(100 << 10) } else { "B".repeat(200) };
     format!("{WORD}{nth}`) {ORDER} {tricks}\r\n\t\"notes\": {ORDER}\u{2028}{more}")
 }
 

@@ -246,7 +246,7 @@ mod tests {
             let problem = TlsProblem::WrongName { asked: "pve".to_owned(), names, fingerprint };
             let told = problem.to_string();
             prop_assert_eq!(told.matches('`').count(), 2 * (shown + 1), "{}", told);
-            let unknown = TlsProblem::UnknownIssuer { issuer, is_self_signed, fingerprint };
+            let unknown = TlsProblem::UnknownIssuer { issuer, is_self_signed, given: Vec::new(), fingerprint };
             for problem in [problem, unknown] {
                 prop_assert_eq!(problem.presented(), Some(fingerprint));
                 prop_assert!(problem.to_string().contains(&fingerprint.to_string()));

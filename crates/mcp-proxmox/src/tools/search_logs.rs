@@ -261,7 +261,7 @@ impl Output {
             let sources: Vec<_> = sources.collect();
             let way = latest.map(|latest| {
                 format!(
-                    "; a severity, a unit or one node reach further, `until` {} goes on",
+                    "; `until` {} goes on, a severity or a unit reaches further at once",
                     time(latest + 1)
                 )
             });

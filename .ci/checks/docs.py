@@ -55,6 +55,7 @@ class Cluster:
         """The command, with this cluster in the place of the user's."""
         for written, here in (
             ("--tls-server-name pve1.lan", "--tls-server-name pve1"),
+            ("pve1.lan:8006", self.address),
             ("scp root@pve1.lan:/etc/pve/pve-root-ca.pem", f"cp {self.ca}"),
             ("pve1.lan", self.address),
             ("192.0.2.7", self.address),

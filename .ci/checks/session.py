@@ -29,8 +29,11 @@ class Gone(Exception):
 class Session:
     """One process of the program, and the conversation with it."""
 
-    def __init__(self, command, revision, **settings):
+    def __init__(self, command, revision, capabilities=None, **settings):
         self.revision = revision
+        self.capabilities = capabilities or {}
+        self.requests = []
+        self.notifications = []
         self.process = subprocess.Popen(
             command, env=environment(**settings), text=True, bufsize=1, encoding="utf-8",
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -55,24 +58,35 @@ class Session:
         """Begins the conversation in the way of its era. Returns the result."""
         if self.revision == MODERN:
             return self.ask("server/discover")
-        who = {"protocolVersion": self.revision, "capabilities": {}, "clientInfo": {"name": "check", "version": "0"}}
+        who = {"protocolVersion": self.revision, "capabilities": self.capabilities, "clientInfo": {"name": "check", "version": "0"}}
         answer = self.ask("initialize", who)
         self.tell("notifications/initialized")
         return answer
 
-    def ask(self, method, parameters=None, meta=None):
-        """Sends a request and returns the whole answer. `meta` replaces what the modern era wants to know."""
+    def ask(self, method, parameters=None, meta=None, progress=None, respond=None):
+        """Sends a request and returns the whole answer. `meta` replaces what the modern era wants to know; `progress` is
+        the token under which progress is told. What the server asks meanwhile, `respond` answers with a result. Requests
+        and notifications of the server are kept."""
         self.next_id += 1
         message = {"jsonrpc": "2.0", "id": self.next_id, "method": method}
         if self.revision == MODERN:
             parameters = {**(parameters or {}), "_meta": self.meta() if meta is None else meta}
+        if progress is not None:
+            parameters = {**(parameters or {}), "_meta": {**(parameters or {}).get("_meta", {}), "progressToken": progress}}
         if parameters is not None:
             message["params"] = parameters
         self.write(json.dumps(message))
         while True:
             answer = self.receive()
-            if answer.get("id") == self.next_id and "method" not in answer:
-                return answer
+            if "method" not in answer:
+                if answer.get("id") == self.next_id:
+                    return answer
+            elif "id" in answer:
+                self.requests.append(answer)
+                if respond:
+                    self.write(json.dumps({"jsonrpc": "2.0", "id": answer["id"], "result": respond(answer)}))
+            else:
+                self.notifications.append(answer)
 
     def tell(self, method, parameters=None):
         """Sends a notification."""
@@ -104,7 +118,7 @@ class Session:
         return {
             f"{ERA}protocolVersion": revision or self.revision,
             f"{ERA}clientInfo": {"name": "check", "version": "0"},
-            f"{ERA}clientCapabilities": {},
+            f"{ERA}clientCapabilities": self.capabilities,
         }
 
     def leave(self):

@@ -6,15 +6,15 @@ SCHEMAS holds `REVISION/schema.json`. Without it everything but the validation i
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from jsonschema import Draft7Validator, Draft202012Validator
+from jsonschema import Draft202012Validator
 
 from examples import CALLS, COMPLETIONS, EVERYTHING, PROMPTS, RESOURCES, address, filled, finds, misfits, reference, sources
+from schemas import Judge
 from session import LEGACY, MODERN, Gone, Session, environment
 from tally import Tally
 
@@ -28,41 +28,8 @@ NO_RESOURCE = -32002
 tally = Tally("wire")
 
 
-class Schemas:
-    """The protocol's schema of one revision."""
-
-    def __init__(self, revision):
-        self.root = None
-        if SCHEMAS:
-            with open(os.path.join(SCHEMAS, revision, "schema.json"), encoding="utf-8") as file:
-                self.root = json.load(file)
-            self.key = "$defs" if "$defs" in self.root else "definitions"
-            self.validator = Draft202012Validator if self.key == "$defs" else Draft7Validator
-
-    def check(self, what, name, value):
-        """Whether `value` is what the revision calls `name`."""
-        if self.root is None:
-            return
-        names = [name] if isinstance(name, str) else name
-        name = next((name for name in names if name in self.root[self.key]), None)
-        if not tally.check(f"{what}: the schema knows one of {names}", name):
-            return
-        found = self.validator({**self.root, "$ref": f"#/{self.key}/{name}"}).iter_errors(value)
-        wrong = [f"{error.message[:300]} at /{'/'.join(map(str, error.absolute_path))}" for error in found]
-        tally.check(f"{what} is a valid {name}", not wrong, "; ".join(wrong[:3]))
-
-
-def result(what, answer):
-    """The result of an answer, or an empty one."""
-    tally.check(f"{what} has a result", "result" in answer, answer)
-    return answer.get("result", {})
-
-
-def error(what, schemas, answer, code):
-    """Looks at an answer that must be a protocol error."""
-    if tally.check(f"{what} is an error", "error" in answer, answer):
-        schemas.check(what, ("JSONRPCErrorResponse", "JSONRPCError"), answer)
-        tally.check(f"{what} has the code {code}", answer["error"]["code"] == code, answer["error"])
+judge = Judge(tally, SCHEMAS)
+result, error = judge.result, judge.error
 
 
 def traps(schema, where=""):
@@ -197,7 +164,7 @@ def look_at_completions(session, schemas):
 
 def converse(revision):
     """One whole conversation in one revision. Returns the tools."""
-    schemas = Schemas(revision)
+    schemas = judge.of(revision)
     modern = revision == MODERN
     with Session(DEMO, revision, **EVERYTHING) as session:
         opened = result(f"{revision}: the opening", session.open())

@@ -2,7 +2,7 @@
 //!
 //! **Every misfit is reported at once**, with what would be right, so that a model mends a call in one
 //! step. What is meant without doubt is accepted: a number for a text, digits for a number, `"true"`
-//! for `true`, `null` or an empty text for something left out.
+//! for `true`, `"a,b"` for a list of two, `null` or an empty text for something left out.
 
 use std::fmt;
 
@@ -199,6 +199,9 @@ fn boolean(value: Value) -> Result<Value, String> {
 fn array(wanted: &Map<String, Value>, value: Value) -> Result<Value, String> {
     let items = match value {
         Value::Array(items) => items,
+        Value::String(text) if is_list(&text) => {
+            text.split(',').map(|part| part.trim().into()).collect()
+        }
         // One is as good as a list of one.
         other @ (Value::String(_) | Value::Number(_)) => vec![other],
         other => return Err(format!("must be a list, not {}", kind(&other))),
@@ -211,6 +214,11 @@ fn array(wanted: &Map<String, Value>, value: Value) -> Result<Value, String> {
         Some(inner) => items.into_iter().map(|item| fit(inner, item)).collect(),
         None => Ok(items.into()),
     }
+}
+
+/// Whether a text is written as a list of several. A comma may also be the thing itself, such as a key.
+fn is_list(text: &str) -> bool {
+    text.contains(',') && text.split(',').all(|part| !part.trim().is_empty())
 }
 
 fn within(wanted: &Map<String, Value>, number: f64) -> Result<(), ()> {
@@ -335,6 +343,16 @@ mod tests {
             json!({ "vm": "101", "limit": 20, "type": "qemu", "exact": true, "nodes": ["pve1"] });
         assert_eq!(fits, Ok(wanted));
         assert_eq!(checked(&json!({ "vm": "a", "limit": null })), Ok(json!({ "vm": "a" })));
+        for (written, wanted) in [
+            ("pve1,pve2", json!(["pve1", "pve2"])),
+            ("pve1, pve2", json!(["pve1", "pve2"])),
+            (",", json!([","])),
+            ("shift-,", json!(["shift-,"])),
+        ] {
+            let fits = checked(&json!({ "vm": "a", "nodes": written }));
+            assert_eq!(fits, Ok(json!({ "vm": "a", "nodes": wanted })), "{written}");
+        }
+        assert_eq!(checked(&json!({ "vm": "a,b" })), Ok(json!({ "vm": "a,b" })), "that is no list");
         assert_eq!(checked(&json!({ "vm": "a", "limit": "" })), Ok(json!({ "vm": "a" })));
         assert!(checked(&json!({ "vm": "" })).unwrap_err()[0].starts_with("`vm` is required"));
     }

@@ -30,7 +30,7 @@ pub fn text(level: Level, offered: &[&str]) -> String {
         if first.is_empty() { String::new() } else { format!(" Begin with {}.", first.join(", ")) };
     let mut text = format!(
         "Access to one Proxmox VE (PVE) host or cluster: VMs (QEMU), containers (LXC, CT), nodes, storage, backups, networks, \
-         tasks, logs, consoles. {tier}{first} The argument `vm` takes the vmid or the unique name of a VM or container; its node is found by itself."
+         tasks, logs, consoles. {tier}{first} The argument `vm` takes the vmid or the unique name of a VM or container; its node is found by itself. A name that fits none changes nothing."
     );
     let ways = WAYS.iter().filter(|(_, tools, _)| tools.iter().all(&has));
     let ways: Vec<_> = ways.map(|(question, _, way)| format!("\n- {question}: {way}")).collect();
@@ -50,7 +50,7 @@ const WAYS: [(&str, &[&str], &str); 9] = [
     (
         "a guest is down, slow or odd",
         &["get_vm_status", "list_tasks", "search_logs"],
-        "get_vm_status, then list_tasks and search_logs with its `vm`",
+        "get_vm_status; why and by whom: list_tasks, then search_logs, with its `vm`",
     ),
     (
         "it runs but does not answer",
@@ -70,8 +70,8 @@ const WAYS: [(&str, &[&str], &str); 9] = [
     ),
     (
         "what happened when",
-        &["search_logs"],
-        "search_logs (all nodes at once), first with a severity",
+        &["search_logs", "list_tasks"],
+        "search_logs (all nodes at once), first with a severity, and list_tasks",
     ),
     ("trends, since when", &["get_metrics"], "get_metrics"),
     (
@@ -92,7 +92,7 @@ const RULES: &str = "\nDo not list everything to find one thing: filter. Do not 
      are ISO 8601; arguments also take `2h` (ago).";
 
 const WRITE_RULES: &str = "\nChange only what the user asked for. Shut down before you stop: stopping and resetting lose unsaved \
-     data. After a change that failed or timed out, read the state and the newest task before you try again.";
+     data. An order in so many words is the user's consent (`confirm: true`), a guess is not. After a change that failed or timed out, read the state and the newest task before you try again.";
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@
 //! pools; what is below a named path has what propagates from there. **A root that is not named has no
 //! privilege.**
 
+pub mod grant;
 pub mod view;
 
 use pve_client::access::Permissions;

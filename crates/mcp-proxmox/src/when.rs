@@ -26,6 +26,11 @@ pub struct Range {
 }
 
 impl Range {
+    /// Whether it reaches back without end.
+    pub fn is_without_begin(&self) -> bool {
+        self.since.is_none()
+    }
+
     /// Its bounds.
     pub fn read(&self, call: &Call) -> Result<(Option<i64>, Option<i64>), Failure> {
         range(call, self.since.as_deref(), self.until.as_deref())

@@ -33,6 +33,7 @@ pub(crate) struct Certificate {
     pub(crate) fingerprint: Fingerprint,
     /// The names and addresses that it is for.
     pub(crate) names: Vec<String>,
+    pub(crate) subject: String,
     pub(crate) issuer: String,
     pub(crate) is_self_signed: bool,
     pub(crate) is_ca: bool,
@@ -53,8 +54,15 @@ impl Fingerprint {
 impl FromStr for Fingerprint {
     type Err = InvalidFingerprint;
 
-    /// Reads upper and lower case, with and without colons or blanks.
+    /// Reads upper and lower case, with and without colons or blanks, also behind the name of the digest as
+    /// other programs write it (`sha256:…`, `SHA256 Fingerprint=…`).
     fn from_str(text: &str) -> Result<Self, InvalidFingerprint> {
+        let text = text.trim();
+        let named = text.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("sha256"));
+        let text = match text.split_once(['=', ':']) {
+            Some((_, rest)) if named => rest,
+            _ => text,
+        };
         let significant: Vec<char> =
             text.chars().filter(|c| *c != ':' && !c.is_whitespace()).collect();
         let digits: Vec<u8> =
@@ -96,6 +104,7 @@ impl Certificate {
         let mut certificate = Self {
             fingerprint: Fingerprint::of(der),
             names: Vec::new(),
+            subject: String::new(),
             issuer: String::new(),
             is_self_signed: false,
             is_ca: false,
@@ -104,6 +113,7 @@ impl Certificate {
         };
         if let Ok((_, x509)) = X509Certificate::from_der(der) {
             certificate.names = names(&x509);
+            certificate.subject = printable(&x509.subject().to_string());
             certificate.issuer = printable(&x509.issuer().to_string());
             certificate.is_self_signed = x509.issuer() == x509.subject();
             certificate.is_ca = x509.is_ca();
@@ -169,7 +179,16 @@ mod tests {
     fn a_fingerprint_is_read_in_every_spelling_and_shown_in_one() {
         let lower = SHOWN.to_lowercase();
         let bare = lower.replace(':', "");
-        for text in [SHOWN, &lower, &bare, &format!("  {SHOWN}\n"), &bare.to_uppercase()] {
+        let spellings = [
+            SHOWN,
+            &lower,
+            &bare,
+            &format!("  {SHOWN}\n"),
+            &bare.to_uppercase(),
+            &format!("sha256:{bare}"),
+            &format!("sha256 Fingerprint={SHOWN}"),
+        ];
+        for text in spellings {
             assert_eq!(text.parse::<Fingerprint>().unwrap().to_string(), SHOWN, "{text}");
         }
     }

@@ -13,6 +13,7 @@ use rustls_pki_types::{
 
 use crate::{
     Fingerprint, TlsProblem,
+    certificate::Certificate,
     verifier::{Check, Verifier},
 };
 
@@ -41,14 +42,18 @@ pub enum Trust {
 
 /// The certificates of authorities.
 #[derive(Clone)]
-pub struct CaBundle(Arc<RootCertStore>);
+pub struct CaBundle {
+    roots: Arc<RootCertStore>,
+    /// Who they are, for messages.
+    subjects: Arc<[String]>,
+}
 
 /// A name or an address that a certificate can be for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServerName(rustls_pki_types::ServerName<'static>);
 
 /// A text that is no bundle of authorities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidCaBundle {
     /// Broken between its lines of hyphens.
@@ -63,6 +68,20 @@ pub enum InvalidCaBundle {
     /// One of its certificates cannot be read.
     #[error("its certificate number {0} cannot be used")]
     Unusable(usize),
+    /// All in it are of servers, which sign nothing.
+    #[error(
+        "it holds the certificate of a server (`{subject}`, signed by `{issuer}`) and not that of a certificate authority; \
+         on a node the authority's is /etc/pve/pve-root-ca.pem, and a server's own certificate is trusted by its SHA-256 \
+         fingerprint: {fingerprint}"
+    )]
+    ServerCertificate {
+        /// Whose it is.
+        subject: String,
+        /// Who signed it.
+        issuer: String,
+        /// Its fingerprint.
+        fingerprint: Fingerprint,
+    },
 }
 
 /// A text that no certificate can be for.
@@ -75,8 +94,10 @@ impl Tls {
     pub(crate) fn config(&self) -> Result<ClientConfig, TlsProblem> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let check = match &self.trust {
-            Trust::PublicRoots => chain(public_roots(), &provider)?,
-            Trust::Ca(CaBundle(roots)) => chain(Arc::clone(roots), &provider)?,
+            Trust::PublicRoots => chain(public_roots(), Arc::new([]), &provider)?,
+            Trust::Ca(CaBundle { roots, subjects }) => {
+                chain(Arc::clone(roots), Arc::clone(subjects), &provider)?
+            }
             Trust::Pinned(fingerprints) => Check::Pinned(fingerprints.clone()),
             Trust::Anything => Check::Nothing,
         };
@@ -95,12 +116,27 @@ impl CaBundle {
     /// Reads one or several certificates in PEM. Other sections, such as keys, are passed over.
     pub fn from_pem(pem: &[u8]) -> Result<Self, InvalidCaBundle> {
         let mut roots = RootCertStore::empty();
+        let mut read = Vec::new();
         for (i, der) in CertificateDer::pem_slice_iter(pem).enumerate() {
             let der = der.map_err(|_| InvalidCaBundle::Malformed)?;
+            read.push(Certificate::read(&der));
             roots.add(der).map_err(|_| InvalidCaBundle::Unusable(i + 1))?;
         }
-        if !roots.is_empty() {
-            return Ok(Self(Arc::new(roots)));
+        // One that signed itself is trusted as it is, whether or not it calls itself an authority.
+        let signs = |certificate: &Certificate| certificate.is_ca || certificate.is_self_signed;
+        match read.first() {
+            Some(first) if !read.iter().any(signs) => {
+                return Err(InvalidCaBundle::ServerCertificate {
+                    subject: first.subject.clone(),
+                    issuer: first.issuer.clone(),
+                    fingerprint: first.fingerprint,
+                });
+            }
+            Some(_) => {
+                let subjects = read.into_iter().map(|certificate| certificate.subject).collect();
+                return Ok(Self { roots: Arc::new(roots), subjects });
+            }
+            None => {}
         }
         let holds_key = <(SectionKind, Vec<u8>)>::pem_slice_iter(pem).flatten().any(|(kind, _)| {
             matches!(
@@ -113,12 +149,12 @@ impl CaBundle {
 
     /// How many certificates it has.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.roots.len()
     }
 
     /// Always `false`: an empty bundle is refused when it is read.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.roots.is_empty()
     }
 }
 
@@ -153,10 +189,14 @@ impl fmt::Display for ServerName {
     }
 }
 
-fn chain(roots: Arc<RootCertStore>, provider: &Arc<CryptoProvider>) -> Result<Check, TlsProblem> {
+fn chain(
+    roots: Arc<RootCertStore>,
+    given: Arc<[String]>,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Check, TlsProblem> {
     WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(provider))
         .build()
-        .map(Check::Chain)
+        .map(|webpki| Check::Chain(webpki, given))
         .map_err(|error| TlsProblem::Authorities(error.to_string()))
 }
 
@@ -193,6 +233,25 @@ mod tests {
         let garbage = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         assert_eq!(read(garbage), InvalidCaBundle::Unusable(1));
         assert_eq!(read(&format!("{pem}{garbage}")), InvalidCaBundle::Unusable(2));
+    }
+
+    #[test]
+    fn the_certificate_of_a_server_is_no_authority_and_is_told_as_such() {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(rcgen::DnType::CommonName, "Cluster CA");
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let authority = params.self_signed(&key).unwrap().pem();
+        let issuer = rcgen::Issuer::new(params, &key);
+        let mut server = rcgen::CertificateParams::new(["pve1.lan".to_owned()]).unwrap();
+        server.distinguished_name.push(rcgen::DnType::CommonName, "pve1.lan");
+        let server = server.signed_by(&rcgen::KeyPair::generate().unwrap(), &issuer).unwrap().pem();
+        let told = CaBundle::from_pem(server.as_bytes()).unwrap_err().to_string();
+        assert!(told.contains("the certificate of a server (`CN=pve1.lan`"), "{told}");
+        assert!(told.contains("signed by `CN=Cluster CA`"), "{told}");
+        assert!(told.contains("fingerprint: "), "{told}");
+        let chain = CaBundle::from_pem(format!("{server}{authority}").as_bytes());
+        assert_eq!(chain.unwrap().len(), 2, "a whole chain has its authority");
     }
 
     #[test]

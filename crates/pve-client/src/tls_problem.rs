@@ -29,9 +29,10 @@ pub enum TlsProblem {
     /// Nobody who is trusted has signed the certificate. It is like that on every fresh node, whose
     /// certificate is signed by the cluster's own authority.
     #[error(
-        "its certificate is not signed by anybody who is trusted, but by {}; trust {}this \
-         certificate, once its SHA-256 fingerprint is compared: {fingerprint}",
-        signer(.issuer, *.is_self_signed),
+        "its certificate is not signed by {}, but by {}; trust {}this certificate, once its SHA-256 \
+         fingerprint is compared: {fingerprint}",
+        trusted(.given),
+        signed_by(.issuer, *.is_self_signed, .given),
         authority(*.is_self_signed)
     )]
     UnknownIssuer {
@@ -39,6 +40,8 @@ pub enum TlsProblem {
         issuer: String,
         /// Whether it signed itself.
         is_self_signed: bool,
+        /// The authorities that the user gave, where they are trusted and no others.
+        given: Vec<String>,
         /// The presented certificate.
         fingerprint: Fingerprint,
     },
@@ -175,6 +178,25 @@ fn listed(names: &[String]) -> String {
 
 fn signer(issuer: &str, is_self_signed: bool) -> String {
     if is_self_signed { "itself".to_owned() } else { format!("`{issuer}`") }
+}
+
+/// Who should have signed.
+fn trusted(given: &[String]) -> String {
+    match given {
+        [] => "anybody who is trusted".to_owned(),
+        [one] => format!("the authority that was given to be trusted (`{one}`)"),
+        _ => format!("one of the authorities that were given to be trusted ({})", listed(given)),
+    }
+}
+
+/// Who signed instead. All clusters call their authority nearly the same.
+fn signed_by(issuer: &str, is_self_signed: bool, given: &[String]) -> String {
+    match signer(issuer, is_self_signed) {
+        signer if given.iter().any(|name| name == issuer) => {
+            format!("{signer}, another authority of the same name")
+        }
+        signer => signer,
+    }
 }
 
 /// Whom to trust rather than one certificate, where there is such a one.

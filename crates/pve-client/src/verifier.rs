@@ -27,8 +27,9 @@ pub(crate) struct Verifier {
 /// What a certificate must be.
 #[derive(Debug)]
 pub(crate) enum Check {
-    /// Signed by a known authority, in force, and for the right name.
-    Chain(Arc<WebPkiServerVerifier>),
+    /// Signed by a known authority, in force, and for the right name. Of authorities that the user gave, with
+    /// their names.
+    Chain(Arc<WebPkiServerVerifier>, Arc<[String]>),
     /// One of these, whatever it says of itself.
     Pinned(Vec<Fingerprint>),
     /// Anything.
@@ -51,9 +52,9 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         match &self.check {
-            Check::Chain(webpki) => webpki
+            Check::Chain(webpki, given) => webpki
                 .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-                .map_err(|error| untrusted(problem(error, end_entity, server_name))),
+                .map_err(|error| untrusted(problem(error, end_entity, server_name, given))),
             Check::Pinned(expected) => {
                 let presented = Fingerprint::of(end_entity);
                 if expected.contains(&presented) {
@@ -99,9 +100,18 @@ fn problem(
     error: rustls::Error,
     der: &CertificateDer<'_>,
     server_name: &ServerName<'_>,
+    given: &[String],
 ) -> TlsProblem {
-    let Certificate { fingerprint, names, issuer, is_self_signed, is_ca, not_before, not_after } =
-        Certificate::read(der);
+    let Certificate {
+        fingerprint,
+        names,
+        issuer,
+        is_self_signed,
+        is_ca,
+        not_before,
+        not_after,
+        ..
+    } = Certificate::read(der);
     let rustls::Error::InvalidCertificate(error) = error else {
         return TlsProblem::Other(error.to_string());
     };
@@ -112,7 +122,8 @@ fn problem(
         }
         // Two authorities of the same name have different keys; then the signature is wrong.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            TlsProblem::UnknownIssuer { issuer, is_self_signed, fingerprint }
+            let given = given.to_vec();
+            TlsProblem::UnknownIssuer { issuer, is_self_signed, given, fingerprint }
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             TlsProblem::Expired { issuer, is_self_signed, not_after, fingerprint }

@@ -10,6 +10,9 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 /// How often a slow answer goes on.
 const BEAT: Duration = Duration::from_millis(50);
 
+/// From how many bytes on a body is sent as it lies in memory.
+const LARGE: usize = 1 << 20;
+
 /// What happens to an answer on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
@@ -64,6 +67,10 @@ pub(crate) async fn send<S>(
 where
     S: AsyncWrite + Unpin,
 {
+    if damage.is_none() && body.len() > LARGE {
+        // A gigabyte is not copied to be thrown away when the peer hangs up.
+        return write(stream, head.as_bytes()).await && write(stream, body).await;
+    }
     let mut bytes = BytesMut::with_capacity(head.len() + body.len());
     bytes.extend_from_slice(head.as_bytes());
     bytes.extend_from_slice(body);
@@ -96,11 +103,15 @@ where
         if nth > 0 {
             tokio::time::sleep(BEAT).await;
         }
-        if stream.write_all(part).await.is_err() || stream.flush().await.is_err() {
+        if !write(stream, part).await {
             return false;
         }
     }
     goes_on
+}
+
+async fn write<S: AsyncWrite + Unpin>(stream: &mut S, bytes: &[u8]) -> bool {
+    stream.write_all(bytes).await.is_ok() && stream.flush().await.is_ok()
 }
 
 #[cfg(test)]

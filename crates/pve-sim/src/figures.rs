@@ -39,6 +39,9 @@ pub(crate) fn of_guest(guest: &Guest, elapsed: Duration) -> GuestFigures {
         return GuestFigures::default();
     }
     let usage = &guest.usage;
+    // What was started since has its own time, in a world that moves.
+    let own = guest.started.map(|started| started.elapsed()).filter(|_| !elapsed.is_zero());
+    let elapsed = own.unwrap_or(elapsed);
     let seed = f64::from(guest.vmid);
     let count = |base: u64| grown(base, guest.uptime, elapsed);
     let memory = scaled(usage.memory, 1.0 + 0.04 * wave(elapsed, 90.0, seed)).min(guest.memory);

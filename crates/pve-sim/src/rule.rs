@@ -2,7 +2,7 @@
 //!
 //! **Invariants:** the newest rule that fits wins, and a rule without a status changes the
 //! simulator's own answer (it delays, damages or loses it) instead of replacing it, so the request
-//! still takes effect.
+//! still takes effect. One with a status keeps the request from taking effect, unless it says otherwise.
 
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use crate::damage::Damage;
 /// let gone = Rule::get("/nodes/pve2/status").status(595, "No route to host").body("");
 /// let slow = Rule::get("/cluster/resources").delay(std::time::Duration::from_millis(20)).times(1);
 /// ```
+#[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
 #[derive(Debug, Clone)]
 pub struct Rule {
     /// The method it fits; `None` fits all.
@@ -33,6 +34,8 @@ pub struct Rule {
     pub body: Bytes,
     /// How long to wait before anything is answered.
     pub delay: Option<Duration>,
+    /// Whether the request takes effect, although this answer takes the place of its own.
+    pub carried_out: bool,
     /// What happens to the answer on its way out.
     pub damage: Option<Damage>,
     /// Cut the connection without a byte of an answer, after the request took effect.
@@ -89,6 +92,7 @@ impl Rule {
             headers: Vec::new(),
             body: Bytes::new(),
             delay: None,
+            carried_out: false,
             damage: None,
             lost: false,
             echoes: false,
@@ -119,6 +123,14 @@ impl Rule {
     #[must_use]
     pub fn data(self, data: &serde_json::Value) -> Self {
         self.body(serde_json::json!({ "data": data }).to_string())
+    }
+
+    /// Lets the request take effect all the same, as where a connection inside the cluster breaks after it
+    /// was carried out.
+    #[must_use]
+    pub fn carried_out(mut self) -> Self {
+        self.carried_out = true;
+        self
     }
 
     /// Adds a header, or replaces the usual one of that name.

@@ -111,7 +111,12 @@ impl Shared {
         }
         let rule = if rule.echoes { rule.of(&request.target) } else { rule };
         let mut reply = match rule.status {
-            Some(status) => told_by(&rule, status, last),
+            Some(status) => {
+                if rule.carried_out {
+                    drop(self.own_reply(request, path, token, last).await);
+                }
+                told_by(&rule, status, last)
+            }
             None => self.own_reply(request, path, token, last).await,
         };
         if rule.lost {

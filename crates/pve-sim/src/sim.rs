@@ -149,6 +149,11 @@ impl Sim {
         lock(&self.shared.seen).clone()
     }
 
+    /// How many of the requests so far are meant.
+    pub fn n_requests(&self, is_meant: impl Fn(&Seen) -> bool) -> usize {
+        lock(&self.shared.seen).iter().filter(|seen| is_meant(seen)).count()
+    }
+
     /// Forgets the requests so far, and how many there were at once.
     pub fn forget_requests(&self) {
         lock(&self.shared.seen).clear();

@@ -22,7 +22,16 @@ pub fn label(text: &str) -> String {
 /// A name where the server speaks for itself: a [`label`] in backticks, with none inside, so that it ends where it
 /// seems to end.
 pub fn quoted(text: &str) -> String {
-    format!("`{}`", label(text).replace('`', "'"))
+    in_backticks(&label(text))
+}
+
+/// A line where the server speaks for itself: a [`sentence`] in backticks, with none inside.
+pub fn quoted_sentence(text: &str) -> String {
+    in_backticks(&sentence(text))
+}
+
+fn in_backticks(clean: &str) -> String {
+    format!("`{}`", clean.replace('`', "'"))
 }
 
 /// A message of PVE's: one line, at most 400 characters, without backticks.

@@ -26,7 +26,7 @@ pub(super) fn command() -> Command {
             Arg::new("arguments")
                 .num_args(0..)
                 .value_name("key=value|JSON")
-                .help("Arguments: key=value as often as needed (a repeated key makes a list, a bare key is true), a JSON object, or both"),
+                .help("Arguments: key=value as often as needed (a list is key=a,b or a repeated key, a bare key is true), a JSON object, or both"),
         )
         .arg(Arg::new("save").long("save").value_name("FILE").help("Where to write a picture"))
         .arg(Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Agree to what would be asked before a write"))
@@ -112,7 +112,7 @@ fn code_of(answer: &Map<String, Value>, is_waited_for: bool) -> ExitCode {
     match answer.get("outcome").and_then(Value::as_str) {
         Some("done" | "already" | "sent" | "dry_run") => ExitCode::SUCCESS,
         // Nobody wanted to know.
-        Some("running" | "requested") if !is_waited_for => ExitCode::SUCCESS,
+        Some("requested") if !is_waited_for => ExitCode::SUCCESS,
         _ => ExitCode::from(UNKNOWN),
     }
 }

@@ -1,5 +1,7 @@
 //! `mcp-proxmox check`: looks at the way to PVE step by step and says what is wrong where.
 
+mod guards;
+
 use std::{collections::BTreeSet, io, process::ExitCode, time::SystemTime};
 
 use futures_util::future::join_all;
@@ -7,6 +9,7 @@ use pve_client::{
     Error, Reader, Settings, UnsentKind,
     access::{self, Permissions},
     cluster::{self, ClusterStatus},
+    guest,
     version::{self, Version},
 };
 use tokio::{
@@ -22,6 +25,7 @@ use crate::{
         Rights,
         view::{self, Seen},
     },
+    tier::Level,
 };
 
 pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
@@ -64,7 +68,15 @@ pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
         )?;
     }
     match reader.get(access::permissions()).await {
-        Ok(permissions) => privileges(permissions, world),
+        Ok(permissions) => {
+            let code = privileges(permissions, world)?;
+            if world.config.tier == Level::Write {
+                for line in guards::told(&world.config, reader.get(guest::list()).await) {
+                    print(&line)?;
+                }
+            }
+            Ok(code)
+        }
         Err(error) => {
             let failure = Failure::from_pve("ask PVE for the token's privileges", &error);
             print(&format!("\n{failure}"))?;

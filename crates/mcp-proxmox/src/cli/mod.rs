@@ -27,7 +27,10 @@ use pve_client::Reader;
 use crate::{
     call::Limits,
     catalog::{self, Catalog},
-    config::{Config, Mistakes, misspelt, settings},
+    config::{
+        Config, Mistakes, misspelt,
+        settings::{self, Setting},
+    },
     policy::Policy,
     server::Server,
     signals::Told,
@@ -165,16 +168,22 @@ fn for_people(is_terminal: bool) -> Option<&'static str> {
     )
 }
 
-/// What the user wrote for a setting: a flag wins over the environment.
-fn written(matches: &ArgMatches) -> impl Fn(&settings::Setting) -> Option<String> {
+/// What the user wrote for a setting: a flag wins over the environment, also where that has another setting that
+/// says the same otherwise.
+fn written(matches: &ArgMatches) -> impl Fn(&Setting) -> Option<String> {
     |setting| {
-        let flag = setting.flag.and_then(|flag| matches.get_one::<String>(flag).cloned());
-        flag.or_else(|| variable(setting.variable))
+        let flag =
+            |setting: &Setting| setting.flag.and_then(|name| matches.get_one::<String>(name));
+        if let Some(written) = flag(setting) {
+            return Some(written.clone());
+        }
+        let is_overruled = settings::rivals(setting).any(|rival| flag(rival).is_some());
+        if is_overruled { None } else { variable(setting.variable) }
     }
 }
 
 /// The same without what the simulated cluster does not need, where that is used.
-fn unless_of_the_demo(matches: &ArgMatches) -> impl Fn(&settings::Setting) -> Option<String> {
+fn unless_of_the_demo(matches: &ArgMatches) -> impl Fn(&Setting) -> Option<String> {
     let source = written(matches);
     move |setting| {
         let is_needless = is_demo(matches) && setting.is_of_the_connection();

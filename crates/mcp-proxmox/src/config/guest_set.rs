@@ -1,4 +1,4 @@
-//! Reads `PVE_ALLOW_VMS` and `PVE_PROTECT_VMS`: `100-199,205,tag:ai,pool:dev`.
+//! Reads `PVE_ALLOW_VMS` and `PVE_PROTECT_VMS`: `100-199,205,tag:ai,pool:dev`, `all`, `none`.
 
 use std::{fmt, str::FromStr};
 
@@ -10,6 +10,7 @@ pub struct GuestSet {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Member {
+    All,
     Vmids(u32, u32),
     Tag(String),
     Pool(String),
@@ -24,6 +25,7 @@ impl GuestSet {
         pool: Option<&str>,
     ) -> bool {
         self.members.iter().any(|member| match member {
+            Member::All => true,
             Member::Vmids(first, last) => (first..=last).contains(&&vmid),
             // PVE shows tags in lower case unless it is told otherwise, and compares them so.
             Member::Tag(tag) => tags.clone().any(|other| other.eq_ignore_ascii_case(tag)),
@@ -33,6 +35,11 @@ impl GuestSet {
 }
 
 impl GuestSet {
+    /// Its members one by one, as sets of their own.
+    pub fn parts(&self) -> impl Iterator<Item = Self> {
+        self.members.iter().map(|member| Self { members: vec![member.clone()] })
+    }
+
     /// Whether nothing belongs to it.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
@@ -42,10 +49,14 @@ impl GuestSet {
 impl fmt::Display for GuestSet {
     /// As the user writes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.members.is_empty() {
+            return f.write_str("none");
+        }
         let mut separator = "";
         for member in &self.members {
             f.write_str(separator)?;
             match member {
+                Member::All => f.write_str("all")?,
                 Member::Vmids(first, last) if first == last => write!(f, "{first}")?,
                 Member::Vmids(first, last) => write!(f, "{first}-{last}")?,
                 Member::Tag(tag) => write!(f, "tag:{tag}")?,
@@ -61,6 +72,9 @@ impl FromStr for GuestSet {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim().eq_ignore_ascii_case("none") {
+            return Ok(Self::default());
+        }
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         let members = parts.map(member).collect::<Result<Vec<_>, _>>()?;
         if members.is_empty() && !text.trim().is_empty() {
@@ -71,6 +85,9 @@ impl FromStr for GuestSet {
 }
 
 fn member(part: &str) -> Result<Member, String> {
+    if part.eq_ignore_ascii_case("all") {
+        return Ok(Member::All);
+    }
     if let Some((kind, name)) = part.split_once(':') {
         let name = name.trim();
         let is_name = !name.is_empty()
@@ -119,6 +136,16 @@ mod tests {
     }
 
     #[test]
+    fn all_and_none_are_words_for_themselves() {
+        assert!(holds("all", 100, &[], None) && holds("All, 205", 300, &[], None));
+        assert!(!holds("none", 100, &["a"], Some("dev")));
+        for (text, shown) in [("ALL", "all"), (" None ", "none"), ("100-100, tag:a", "100,tag:a")] {
+            assert_eq!(text.parse::<GuestSet>().unwrap().to_string(), shown);
+        }
+        assert!("none,100".parse::<GuestSet>().is_err(), "nothing and something");
+    }
+
+    #[test]
     fn mistakes_are_told() {
         for bad in ["99", "abc", "199-100", "tag:", "label:x", "100-", "-5", "1e3", ",", " , ,"] {
             assert!(bad.parse::<GuestSet>().is_err(), "{bad}");
@@ -136,5 +163,61 @@ mod tests {
         fn any_text_is_answered(text in any::<String>()) {
             let _ = text.parse::<GuestSet>();
         }
+
+        #[test]
+        fn what_looks_like_a_list_is_answered_and_what_is_read_is_written_so_that_it_is_read_alike(text in near()) {
+            if let Ok(set) = text.parse::<GuestSet>() {
+                prop_assert_eq!(set.to_string().parse::<GuestSet>(), Ok(set));
+            }
+        }
+
+        #[test]
+        fn every_list_of_right_parts_is_read_and_every_list_with_a_wrong_one_is_not(
+            parts in proptest::collection::vec(right(), 1..6),
+            wrong in prop::sample::select(WRONG),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let set: GuestSet = parts.join(",").parse().unwrap();
+            prop_assert_eq!(set.members.len(), parts.len());
+            prop_assert_eq!(set.to_string().parse::<GuestSet>(), Ok(set));
+            let mut parts = parts;
+            parts.insert(at.index(parts.len() + 1), wrong.to_owned());
+            prop_assert!(parts.join(",").parse::<GuestSet>().is_err(), "{:?}", parts);
+        }
+    }
+
+    const WRONG: &[&str] = &[
+        "1",
+        "99",
+        "1000000000",
+        "200-100",
+        "100-",
+        "-100",
+        "100-200-300",
+        "web",
+        "tag:",
+        "pool: ",
+        "tag:a b",
+        "label:x",
+        "0x64",
+        "+",
+        "100;101",
+        "１００",
+    ];
+
+    /// A part of a list as people write it.
+    fn right() -> impl Strategy<Value = String> {
+        prop_oneof![
+            " ?[1-9][0-9]{2,8} ?",
+            (100_u32..2000, 0_u32..2000, " ?")
+                .prop_map(|(first, more, blank)| format!("{first}{blank}-{blank}{}", first + more)),
+            " ?tag: ?[a-zA-Z0-9_.+-]{1,6} ?",
+            "pool: ?[a-zA-Z0-9_./-]{1,6}",
+        ]
+    }
+
+    /// Text of the letters that lists are made of, right or wrong.
+    fn near() -> impl Strategy<Value = String> {
+        "((tag|pool|[0-9]{1,4}|[-:, ]|[a-z./+]){0,12})"
     }
 }

@@ -7,6 +7,8 @@ use zeroize::Zeroizing;
 pub(super) struct Parts<'a> {
     pub(super) token_id: &'a str,
     pub(super) secret: Zeroizing<String>,
+    /// The variable that it comes from.
+    pub(super) secret_from: &'static str,
     pub(super) username: Option<&'a str>,
     pub(super) realm: &'a str,
 }
@@ -18,7 +20,7 @@ pub(super) type Mistake = (&'static str, String);
 pub(super) fn token(parts: Parts<'_>) -> Result<Token, Vec<Mistake>> {
     let (user, name) = user_and_name(parts.token_id, parts.username, parts.realm)?;
     let secret = secret(&parts.secret, &format!("{user}!{name}"))
-        .map_err(|mistake| vec![("PVE_TOKEN_SECRET", mistake)])?;
+        .map_err(|mistake| vec![(parts.secret_from, mistake)])?;
     Token::new(&user, &name, Secret::new(secret))
         .map_err(|error| vec![("PVE_TOKEN_ID", error.to_string())])
 }
@@ -131,7 +133,9 @@ mod tests {
         realm: &str,
     ) -> Result<String, Vec<Mistake>> {
         let secret = Zeroizing::new(secret.to_owned());
-        token(Parts { token_id, secret, username, realm }).map(|token| token.id().to_owned())
+        let secret_from = "PVE_TOKEN_SECRET";
+        token(Parts { token_id, secret, secret_from, username, realm })
+            .map(|token| token.id().to_owned())
     }
 
     #[test]

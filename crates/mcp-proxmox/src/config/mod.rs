@@ -17,6 +17,7 @@ use jiff::tz::TimeZone;
 use pve_client::{Host, Settings, Tls, Token};
 
 pub use self::guest_set::GuestSet;
+pub(crate) use self::reading::at_home;
 use self::{
     reading::{Reading, log_filter, time_zone},
     settings::Setting,
@@ -134,7 +135,7 @@ impl Config {
         let output = read.parsed(&settings::OUTPUT).unwrap_or_default();
         let zone = read.one(&settings::TIMEZONE, time_zone).unwrap_or(TimeZone::UTC);
         let audit_log = read.one(&settings::AUDIT_LOG, |text| {
-            let file = PathBuf::from(text);
+            let file = at_home(text);
             Audit::check(&file).map(|()| file)
         });
         if tier == Level::Write {

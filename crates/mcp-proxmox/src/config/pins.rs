@@ -12,15 +12,28 @@ pub(super) type Pin = (Option<String>, Fingerprint);
 
 /// The pins of a list.
 pub(super) fn list(text: &str) -> Result<Vec<Pin>, String> {
-    let parts = parts(text, &[',', ' ', ';'], "fingerprint")?;
-    let pin = |part: &str| {
-        let (host, pin) = match part.split_once('=') {
-            Some((host, pin)) => (Some(host.to_owned()), pin),
-            None => (None, part),
-        };
-        pin.parse().map(|pin| (host, pin)).map_err(|error| format!("{error}"))
+    let mut pins = Vec::new();
+    for part in parts(text, &[',', ';'], "fingerprint")? {
+        // `SHA256 Fingerprint=…` has a blank in it, and between two there may be nothing else.
+        match pin(part) {
+            Ok(pin) => pins.push(pin),
+            Err(_) => {
+                for part in part.split_whitespace() {
+                    pins.push(pin(part)?);
+                }
+            }
+        }
+    }
+    if pins.is_empty() { Err("it names no fingerprint".to_owned()) } else { Ok(pins) }
+}
+
+fn pin(part: &str) -> Result<Pin, String> {
+    let error = match part.parse() {
+        Ok(fingerprint) => return Ok((None, fingerprint)),
+        Err(error) => error,
     };
-    parts.into_iter().map(pin).collect()
+    let (host, pin) = part.split_once('=').ok_or_else(|| format!("{error}"))?;
+    pin.parse().map(|pin| (Some(host.trim().to_owned()), pin)).map_err(|error| format!("{error}"))
 }
 
 /// Gives each host the pins that are for it, where any is for one host alone.
@@ -83,6 +96,9 @@ mod tests {
         assert_eq!(given(&format!("pve1={a},PVE2={b}"), &names), Ok(vec![1, 1]));
         assert_eq!(given(&format!("pve1={a} pve2:8006={b} {c}"), &names), Ok(vec![2, 2]));
         assert_eq!(given(&format!("[fd00::1]={a}"), &["fd00::1"]), Ok(vec![1]));
+        let pasted = format!("pve1=SHA256 Fingerprint={a}, pve2=sha256:{b}");
+        assert_eq!(given(&pasted, &names), Ok(vec![1, 1]));
+        assert_eq!(given(&format!("SHA256 Fingerprint={a}"), &names), Ok(vec![0, 0]));
     }
 
     #[test]

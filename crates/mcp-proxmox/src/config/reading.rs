@@ -1,6 +1,9 @@
 //! Reads one setting after the other and gathers the mistakes.
 
-use std::str::FromStr;
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use jiff::tz::TimeZone;
 use pve_client::{CaBundle, Host, InvalidServerName, ServerName, Tls, Token, Trust};
@@ -35,19 +38,33 @@ fn is_placeholder(text: &str) -> bool {
         || text.strip_prefix('%').and_then(|text| text.strip_suffix('%')).is_some_and(is_name)
 }
 
+/// Without the blanks and quotes that come with copying.
+fn unquoted(text: &str) -> &str {
+    let mut text = text.trim();
+    for quote in ['"', '\'', '`'] {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote)) {
+            text = inner.trim();
+        }
+    }
+    text
+}
+
+/// Where a file is. The clients that start the server hand `~` on as it is: there is no shell between.
+pub(crate) fn at_home(path: &str) -> PathBuf {
+    let below = path.strip_prefix("~/").or_else(|| path.strip_prefix("~\\"));
+    match (below, std::env::home_dir()) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => PathBuf::from(path),
+    }
+}
+
 impl Reading<'_> {
     /// What the user wrote, without the blanks and quotes that come with copying. An empty value counts as
     /// not set: clients fill optional settings with nothing.
     pub(super) fn value(&self, setting: &Setting) -> Option<String> {
         // It may be the secret.
         let text = Zeroizing::new((self.source)(setting)?);
-        let mut text = text.trim();
-        for quote in ['"', '\'', '`'] {
-            if let Some(inner) = text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote))
-            {
-                text = inner.trim();
-            }
-        }
+        let text = unquoted(&text);
         (!text.is_empty() && !is_placeholder(text)).then(|| text.to_owned())
     }
 
@@ -99,15 +116,22 @@ impl Reading<'_> {
     }
 
     pub(super) fn tool_choice(&mut self) -> ToolChoice {
-        let only = self.one(&settings::TOOLS, tool_names).unwrap_or_default();
-        ToolChoice {
-            only,
-            without: self.one(&settings::EXCLUDE_TOOLS, tool_names).unwrap_or_default(),
-        }
+        // The defaults may be written too.
+        let names_but = |default: &'static str| {
+            move |text: &str| {
+                if text.eq_ignore_ascii_case(default) { Ok(Vec::new()) } else { tool_names(text) }
+            }
+        };
+        let only = self.one(&settings::TOOLS, names_but("all")).unwrap_or_default();
+        let without = self.one(&settings::EXCLUDE_TOOLS, names_but("none")).unwrap_or_default();
+        ToolChoice { only, without }
     }
 
     pub(super) fn token(&mut self) -> Option<Token> {
-        let secret = self.secret();
+        let (secret, secret_from) = match self.secret() {
+            Some((secret, from)) => (Some(secret), from),
+            None => (None, &settings::TOKEN_SECRET),
+        };
         let username = self.value(&settings::USERNAME);
         let realm = self.one(&settings::REALM, |text| {
             let fits = text.len() >= 2
@@ -125,6 +149,7 @@ impl Reading<'_> {
         let parts = identity::Parts {
             token_id: &token_id,
             secret: secret.unwrap_or_else(|| Zeroizing::new("missing".to_owned())),
+            secret_from: secret_from.variable,
             username: username.as_deref(),
             realm: realm.as_deref().unwrap_or("pam"),
         };
@@ -139,7 +164,8 @@ impl Reading<'_> {
         }
     }
 
-    fn secret(&mut self) -> Option<Zeroizing<String>> {
+    /// The secret, and the setting that it comes from.
+    fn secret(&mut self) -> Option<(Zeroizing<String>, &'static Setting)> {
         let given = self.value(&settings::TOKEN_SECRET).map(Zeroizing::new);
         let file = self.value(&settings::TOKEN_SECRET_FILE);
         match (given, file) {
@@ -150,8 +176,11 @@ impl Reading<'_> {
                 );
                 None
             }
-            (Some(secret), None) => Some(secret),
-            (None, Some(path)) => self.secret_file(&path),
+            (Some(secret), None) => Some((secret, &settings::TOKEN_SECRET)),
+            (None, Some(path)) => {
+                let secret = self.secret_file(&at_home(&path))?;
+                Some((secret, &settings::TOKEN_SECRET_FILE))
+            }
             (None, None) => {
                 self.wrong(
                     &settings::TOKEN_SECRET,
@@ -162,11 +191,12 @@ impl Reading<'_> {
         }
     }
 
-    fn secret_file(&mut self, path: &str) -> Option<Zeroizing<String>> {
+    fn secret_file(&mut self, path: &Path) -> Option<Zeroizing<String>> {
+        let named = clean::label(&path.to_string_lossy());
         // A device or a pipe would be read for ever.
         let is_fit = |data: std::fs::Metadata| data.is_file() && data.len() <= 4096;
         if std::fs::metadata(path).is_ok_and(|data| !is_fit(data)) {
-            let wrong = format!("`{}` is not a small regular file", clean::label(path));
+            let wrong = format!("`{named}` is not a small regular file");
             self.wrong(&settings::TOKEN_SECRET_FILE, wrong);
             return None;
         }
@@ -175,7 +205,7 @@ impl Reading<'_> {
             Err(error) => {
                 self.wrong(
                     &settings::TOKEN_SECRET_FILE,
-                    format!("`{}` cannot be read: {error}", clean::label(path)),
+                    format!("`{named}` cannot be read: {error}"),
                 );
                 return None;
             }
@@ -183,9 +213,9 @@ impl Reading<'_> {
         if let Some(warning) = loose_permissions(path) {
             self.warnings.push(warning);
         }
-        let text = text.trim();
+        let text = unquoted(&text);
         if text.is_empty() {
-            self.wrong(&settings::TOKEN_SECRET_FILE, format!("`{}` is empty", clean::label(path)));
+            self.wrong(&settings::TOKEN_SECRET_FILE, format!("`{named}` is empty"));
             return None;
         }
         Some(Zeroizing::new(text.to_owned()))
@@ -216,7 +246,8 @@ impl Reading<'_> {
             Ok(pins.into_iter().map(|(_, pin)| pin).collect())
         });
         let bundle = self.one(&settings::TLS_CA_FILE, |path| {
-            let pem = std::fs::read(path).map_err(|error| format!("it cannot be read: {error}"))?;
+            let pem = std::fs::read(at_home(path))
+                .map_err(|error| format!("it cannot be read: {error}"))?;
             CaBundle::from_pem(&pem).map_err(|error| error.to_string())
         });
         let trust = match (verify, pins, bundle) {
@@ -318,19 +349,19 @@ pub(super) fn log_filter(text: &str) -> Result<String, String> {
 }
 
 #[cfg(unix)]
-fn loose_permissions(path: &str) -> Option<String> {
+fn loose_permissions(path: &Path) -> Option<String> {
     use std::os::unix::fs::PermissionsExt as _;
 
     let mode = std::fs::metadata(path).ok()?.permissions().mode();
     (mode & 0o077 != 0).then(|| {
         format!(
             "others can read `{}`, which holds the token's secret: chmod 600 it",
-            clean::label(path)
+            clean::label(&path.to_string_lossy())
         )
     })
 }
 
 #[cfg(not(unix))]
-fn loose_permissions(_path: &str) -> Option<String> {
+fn loose_permissions(_path: &Path) -> Option<String> {
     None
 }

@@ -33,6 +33,18 @@ impl Setting {
     }
 }
 
+/// The settings of which only one can hold beside this one.
+pub fn rivals(setting: &Setting) -> impl Iterator<Item = &'static Setting> {
+    const RIVALS: [&[&Setting]; 2] = [
+        &[&TOKEN_SECRET, &TOKEN_SECRET_FILE],
+        &[&TLS_CA_FILE, &TLS_FINGERPRINT, &TLS_REJECT_UNAUTHORIZED],
+    ];
+    let variable = setting.variable;
+    let group = RIVALS.iter().find(|group| group.iter().any(|one| one.variable == variable));
+    let others = group.into_iter().flat_map(|group| group.iter().copied());
+    others.filter(move |other| other.variable != variable)
+}
+
 macro_rules! settings {
     ($($name:ident = $variable:literal, $flag:expr, $value:literal, $help:literal;)*) => {
         $(#[doc = concat!("`", $variable, "`")] pub const $name: Setting =
@@ -70,7 +82,7 @@ settings! {
         "VMs and containers that no write tool may touch; wins over PVE_ALLOW_VMS [default: none]";
     CONFIRM = "PVE_CONFIRM", Some("confirm"), "WHEN",
         "When a person is asked before a write: never, destructive or always [default: destructive]";
-    TOOLS = "PVE_TOOLS", Some("tools"), "LIST", "Tools or toolsets to offer [default: all of the tier]";
+    TOOLS = "PVE_TOOLS", Some("tools"), "LIST", "Tools or toolsets to offer [default: all, of the tier]";
     EXCLUDE_TOOLS = "PVE_EXCLUDE_TOOLS", Some("exclude-tools"), "LIST", "Tools or toolsets to leave out [default: none]";
     OUTPUT = "PVE_OUTPUT", Some("output"), "FORM",
         "What answers hold for MCP clients: both, text or structured; fewer tokens where the client is known. `call` prints text, or JSON with --json [default: both]";
@@ -78,7 +90,7 @@ settings! {
         "How long one request to PVE may take, 5 to 300; PVE itself gives up after 30 and then says why [default: 35]";
     TIMEZONE = "PVE_TIMEZONE", Some("timezone"), "ZONE", "How times are shown: an IANA name or local [default: UTC]";
     AUDIT_LOG = "PVE_AUDIT_LOG", Some("audit-log"), "FILE",
-        "A file for two JSON lines per write, before and after; if it cannot be written, nothing is changed [default: none]";
+        "A file for two JSON lines per write, before and after; if it cannot be written, nothing is changed [default: not kept]";
     LOG = "PVE_LOG", Some("log"), "FILTER",
         "What is logged to stderr: error, warn, info (each request to PVE), or module=level,… [default: warn]";
 }

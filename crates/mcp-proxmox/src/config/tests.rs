@@ -11,7 +11,7 @@ fn read(settings: &[(&str, &str)]) -> Result<Config, Mistakes> {
     Config::read(&|setting| settings.get(setting.variable).map(|value| (*value).to_owned()))
 }
 
-fn with(more: &[(&'static str, &'static str)]) -> Result<Config, Mistakes> {
+fn with<'a>(more: &[(&'a str, &'a str)]) -> Result<Config, Mistakes> {
     let mut settings =
         vec![("PVE_HOST", "pve.lan"), ("PVE_TOKEN_ID", "root@pam!mcp"), ("PVE_TOKEN_SECRET", UUID)];
     settings.retain(|(name, _)| !more.iter().any(|(other, _)| other == name));
@@ -19,7 +19,7 @@ fn with(more: &[(&'static str, &'static str)]) -> Result<Config, Mistakes> {
     read(&settings)
 }
 
-fn mistakes(more: &[(&'static str, &'static str)]) -> String {
+fn mistakes(more: &[(&str, &str)]) -> String {
     with(more).unwrap_err().to_string()
 }
 
@@ -276,4 +276,71 @@ fn tools_are_chosen_by_name_or_by_toolset() {
         mistakes(&[("PVE_TOOLS", "list_vms"), ("PVE_EXCLUDE_TOOLS", "guests")])
             .contains("no tool is left")
     );
+}
+
+#[test]
+fn the_defaults_may_be_written_too() {
+    let config = with(&[
+        ("PVE_ALLOW_VMS", "all"),
+        ("PVE_PROTECT_VMS", "none"),
+        ("PVE_TOOLS", "all"),
+        ("PVE_EXCLUDE_TOOLS", "none"),
+    ])
+    .unwrap();
+    assert!(config.allow.unwrap().contains(100, [].into_iter(), None));
+    assert!(config.protect.is_empty());
+    assert!(ALL.iter().all(|entry| config.tools.picks(entry)));
+}
+
+#[test]
+fn a_secret_file_is_named_where_its_secret_is_wrong_and_may_have_quotes() {
+    let file = std::env::temp_dir().join(format!("mcp-proxmox-quoted-{}", std::process::id()));
+    let path = file.to_str().unwrap();
+    let read = |secret: &str| {
+        std::fs::write(&file, secret).unwrap();
+        let settings = [
+            ("PVE_HOST", "pve.lan"),
+            ("PVE_TOKEN_ID", "root@pam!mcp"),
+            ("PVE_TOKEN_SECRET_FILE", path),
+        ];
+        read(&settings)
+    };
+    assert!(read(&format!("\"{UUID}\"\n")).is_ok());
+    let told = read("two words").unwrap_err().to_string();
+    std::fs::remove_file(&file).unwrap();
+    assert!(told.contains("\n  PVE_TOKEN_SECRET_FILE: it holds blanks"), "{told}");
+}
+
+#[test]
+fn a_tilde_is_the_home_folder() {
+    let home = std::env::home_dir().unwrap();
+    assert_eq!(at_home("~/.config/token"), home.join(".config/token"));
+    for other in ["~nobody/token", "/etc/~/token", "~", "token"] {
+        assert_eq!(at_home(other), PathBuf::from(other));
+    }
+    let told = mistakes(&[("PVE_TOKEN_SECRET", ""), ("PVE_TOKEN_SECRET_FILE", "~/no/such/file")]);
+    assert!(told.contains(&home.join("no/such/file").display().to_string()), "{told}");
+}
+
+#[test]
+fn fingerprints_are_taken_as_other_programs_show_them() {
+    let shown = vec!["5C"; 32].join(":");
+    let other = vec!["a7"; 32].join("");
+    for (text, n_wanted) in [
+        (format!("SHA256 Fingerprint={shown}"), 1),
+        (format!("sha256 Fingerprint={shown}, sha256:{other}"), 2),
+        (format!("{shown} {other}"), 2),
+        (format!("{shown};{other},"), 2),
+        (shown.replace(':', " "), 1),
+    ] {
+        let config = with(&[("PVE_TLS_FINGERPRINT", &text)]).unwrap();
+        let pve_client::Trust::Pinned(pins) = &config.pve.tls.trust else {
+            panic!("{text} is no pin")
+        };
+        assert_eq!(pins.len(), n_wanted, "{text}");
+    }
+    for text in [" , ", "SHA256 Fingerprint=5C:5C", &format!("{shown} {shown}5C")] {
+        let told = mistakes(&[("PVE_TLS_FINGERPRINT", text)]);
+        assert!(told.contains("PVE_TLS_FINGERPRINT: "), "{told}");
+    }
 }

@@ -10,7 +10,7 @@ pub mod listen;
 pub mod text;
 
 use pve_client::{
-    Error, Kind, Reader, RefusalKind, Upid,
+    Error, Kind, Reader, Upid,
     access::Permissions,
     console::{ConsoleError, ConsoleProblem, Size},
     guest::{self, Current},
@@ -22,21 +22,8 @@ use crate::{
     call::Call,
     failure::Failure,
     lookup::guest::{Found, real_name},
+    rights::grant,
 };
-
-/// The failure of a request for a console. The usual advice for a missing privilege names a role that
-/// does not hold this one.
-pub fn refused(asked: &str, error: &Error) -> Failure {
-    let is_missing = matches!(error, Error::Refused(refusal)
-        if matches!(refusal.kind(), RefusalKind::Forbidden { privileges, .. }
-            if privileges.iter().any(|privilege| privilege == "VM.Console")));
-    let failure = Failure::from_pve(asked, error);
-    if is_missing { failure.hint(ROLE) } else { failure }
-}
-
-/// How a token gets what PVE's own roles for looking do not hold.
-const ROLE: &str = "PVEAuditor does not hold VM.Console: the token's owner can make a role with it (`pveum role add ConsoleReader --privs VM.Console`) \
-    and give it to the token on /vms; with privilege separation the user needs it too";
 
 /// Whether the token certainly may not open the consoles of a guest. Where its privileges cannot be read,
 /// PVE will say it.
@@ -60,7 +47,7 @@ pub fn refuse_without_right(
     let vmid = found.guest.vmid;
     let what =
         format!("the API token lacks the privilege VM.Console on /vms/{vmid}; nothing was opened");
-    Err(Failure::new(what).hint(ROLE))
+    Err(Failure::new(what).hint(grant::advice("VM.Console", &format!("/vms/{vmid}"))))
 }
 
 /// Why nothing moves on a VM, where QEMU does not run it. Its list and its status say `running` all the same.
@@ -165,7 +152,7 @@ pub async fn not_opened(
 ) -> Failure {
     let asked = format!("open the console of {}", named(found));
     if let (ConsoleProblem::NotOpened(error), None) = (&error.problem, &error.task) {
-        return refused(&asked, error);
+        return Failure::from_pve(&asked, error);
     }
     let said = match &error.task {
         Some(upid) => task_end(pve, call, found, upid).await,

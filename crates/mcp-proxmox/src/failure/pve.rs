@@ -3,7 +3,10 @@
 use pve_client::{Error, LostWhy, Method, Refusal, RefusalKind, TlsProblem, Unsent, UnsentKind};
 
 use super::Failure;
-use crate::answer::clean::{label, paragraph, quoted, sentence};
+use crate::{
+    answer::clean::{label, paragraph, quoted, sentence},
+    rights::grant,
+};
 
 impl Failure {
     /// The failure of a request. `asked` completes "could not …".
@@ -180,6 +183,11 @@ fn unsent_advice(unsent: &Unsent) -> &'static str {
 /// The ways to trust a certificate, the safest first.
 fn tls_advice(problem: &TlsProblem) -> &'static str {
     match problem {
+        TlsProblem::UnknownIssuer { given, .. } if !given.is_empty() => {
+            "only the user can mend this: the file of PVE_TLS_CA_FILE is from another cluster, or this is another server; copy \
+             /etc/pve/pve-root-ca.pem from a node of this cluster, or leave the file out where a public authority signed, or set \
+             PVE_TLS_FINGERPRINT instead of it, after comparing the fingerprint on the node (`pvenode cert info`)"
+        }
         TlsProblem::UnknownIssuer { is_self_signed: true, .. } => {
             "only the user can mend this: set PVE_TLS_FINGERPRINT to the fingerprint after comparing it on the node (`pvenode cert info`); \
              PVE_TLS_REJECT_UNAUTHORIZED=false trusts anybody on the way"
@@ -229,7 +237,7 @@ fn refusal_advice(refusal: &Refusal) -> Option<String> {
             "a proxy in between removes the Authorization header; only the user can mend that"
         }
         RefusalKind::Unauthenticated => {
-            "PVE does not tell whether the secret is wrong, or the token unknown, disabled or expired; only the user can mend PVE_TOKEN_ID and PVE_TOKEN_SECRET. Do not try again before"
+            "PVE does not tell whether the secret is wrong, or the token unknown, disabled or expired; only the user can mend PVE_TOKEN_ID and the secret (PVE_TOKEN_SECRET, or the file of PVE_TOKEN_SECRET_FILE). Do not try again before"
         }
         RefusalKind::Forbidden { path, privileges } => {
             return Some(forbidden_advice(path.as_deref(), &privileges));
@@ -261,6 +269,9 @@ fn refusal_advice(refusal: &Refusal) -> Option<String> {
         RefusalKind::NotImplemented => {
             "a newer PVE may have it; `mcp-proxmox check` shows the version"
         }
+        RefusalKind::Other if refusal.status == 404 => {
+            "only the user can mend this: what answers does not have the API there; where PVE_HOST holds a path (`host/path`), leave it out, unless a proxy serves PVE under it"
+        }
         _ => return None,
     };
     Some(advice.to_owned())
@@ -268,31 +279,10 @@ fn refusal_advice(refusal: &Refusal) -> Option<String> {
 
 fn forbidden_advice(path: Option<&str>, privileges: &[String]) -> String {
     let grant = match (path, privileges.first()) {
-        (Some(path), Some(privilege)) => {
-            // One that changes nothing is in PVE's own role; for others that role would not help.
-            let is_auditors = crate::rights::view::AUDITOR.contains(&privilege.as_str());
-            let (role, make) = if is_auditors {
-                ("PVEAuditor", String::new())
-            } else {
-                let make = format!("`pveum role add McpExtra --privs {}`, then ", label(privilege));
-                ("McpExtra", make)
-            };
-            // An entry on a deeper path takes the place of what is inherited there.
-            let role = match path {
-                "/" => role.to_owned(),
-                _ if is_auditors => role.to_owned(),
-                _ => format!("PVEAuditor,{role}"),
-            };
-            format!(
-                "its owner can give its user a role with it: {make}`pveum acl modify {} --users USER@REALM --roles {role}`",
-                label(path)
-            )
-        }
-        _ => "its owner can give its user a role that holds it".to_owned(),
+        (Some(path), Some(privilege)) => grant::advice(privilege, path),
+        _ => grant::SOME_ROLE.to_owned(),
     };
-    format!(
-        "{grant}; a token with privilege separation needs the role too (`--tokens 'USER@REALM!TOKEN'`). Just granted? It takes some seconds"
-    )
+    format!("{grant}. Just granted? It takes some seconds")
 }
 
 #[cfg(test)]
@@ -350,6 +340,7 @@ mod tests {
                 TlsProblem::UnknownIssuer {
                     issuer: "PVE Cluster Manager CA".to_owned(),
                     is_self_signed: false,
+                    given: Vec::new(),
                     fingerprint,
                 }
                 .into(),

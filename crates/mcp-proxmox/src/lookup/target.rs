@@ -3,7 +3,7 @@
 use pve_client::{GuestRef, Reader, rrd::Target};
 
 use crate::{
-    answer::clean::quoted,
+    answer::clean::{label, quoted},
     failure::Failure,
     lookup::{
         self,
@@ -16,8 +16,10 @@ use crate::{
 pub struct Found {
     /// Where to ask for it.
     pub target: Target,
-    /// What it is, in words.
+    /// What it is, as a title.
     pub title: String,
+    /// What it is, as sentences name it.
+    pub told: String,
     /// What the caller should know about how it was found.
     pub note: Option<String>,
 }
@@ -34,7 +36,7 @@ pub async fn find(
         (None, Some(node), None) => {
             let (node, _) = lookup::node::find(pve, node).await?;
             let title = format!("node {}", node.as_str());
-            Ok(Found { target: Target::Node(node), title, note: None })
+            Ok(Found { target: Target::Node(node), told: title.clone(), title, note: None })
         }
         (None, node, Some(storage)) => of_storage(pve, storage, node).await,
         (None, None, None) => Err(Failure::new("history of what? nothing was named")
@@ -51,9 +53,12 @@ async fn of_guest(pve: &Reader, vm: &str) -> Result<Found, Failure> {
     let GuestRef { node, kind, vmid } = &found.guest;
     let word = if *kind == pve_client::Kind::Qemu { "VM" } else { "container" };
     let name = lookup::guest::real_name(&found.listed);
-    let name = name.map(|name| format!(" ({})", quoted(name))).unwrap_or_default();
-    let title = format!("{word} {vmid}{name} on {}", node.as_str());
-    Ok(Found { target: Target::Guest(found.guest), title, note: found.note })
+    let with = |shown: fn(&str) -> String| {
+        let name = name.map(|name| format!(" ({})", shown(name))).unwrap_or_default();
+        format!("{word} {vmid}{name} on {}", node.as_str())
+    };
+    let (title, told) = (with(label), with(quoted));
+    Ok(Found { target: Target::Guest(found.guest), title, told, note: found.note })
 }
 
 async fn of_storage(pve: &Reader, name: &str, node: Option<&str>) -> Result<Found, Failure> {
@@ -74,7 +79,8 @@ async fn of_storage(pve: &Reader, name: &str, node: Option<&str>) -> Result<Foun
     } else {
         format!("storage {id} on {}", node.as_str())
     };
-    Ok(Found { target: Target::Storage(node, storage.id.clone()), title, note: None })
+    let target = Target::Storage(node, storage.id.clone());
+    Ok(Found { target, told: title.clone(), title, note: None })
 }
 
 /// The node to ask, where it does not matter which, or there is only one.

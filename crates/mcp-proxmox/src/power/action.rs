@@ -88,7 +88,7 @@ impl Action {
         }
     }
 
-    /// `stop web01 (VM 104 on pve1)`.
+    /// To stop `web01` (VM 104 on pve1).
     pub(super) fn what(self, scene: &Scene) -> String {
         format!("to {} {}", self.verb(), scene.who())
     }
@@ -118,13 +118,21 @@ impl Action {
         let state = State::of(after);
         match self {
             Self::Start | Self::Resume => state == State::Running,
-            // A paused VM stays paused when it is reset.
-            Self::Reset => state == State::Running || state == State::of(before),
+            // A VM that does not run does not do so either when it is reset.
+            Self::Reset => {
+                matches!(state, State::Running | State::Frozen) || state == State::of(before)
+            }
             Self::Shutdown(_) | Self::Stop => state.is_down(),
             Self::Suspend { to_disk: false } => state == State::Paused,
             Self::Suspend { to_disk: true } => state == State::Hibernated,
             Self::Reboot(_) => state == State::Running && is_another_run(before, after),
         }
+    }
+
+    /// Whether a guest that is as it should be proves that it was done. A VM is after a reset what it was before,
+    /// so that nothing but the task tells.
+    pub(super) fn shows(self) -> bool {
+        self != Self::Reset
     }
 
     /// Whether whoever uses the guest has to do without it, at least for a while.

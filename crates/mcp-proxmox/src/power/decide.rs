@@ -12,7 +12,7 @@ use super::{
     look::Scene,
     state::State,
 };
-use crate::{answer::clean::quoted, call::Call, failure::Failure, policy::Marks};
+use crate::{answer::clean::quoted, call::Call, failure::Failure, policy::Marks, rights::grant};
 
 /// What is to be done.
 #[derive(Debug)]
@@ -89,9 +89,7 @@ fn no_right(scene: &Scene) -> Failure {
     Failure::new(format!(
         "the API token lacks the privilege VM.PowerMgmt on /vms/{vmid}; nothing was sent"
     ))
-    .hint(format!(
-        "its owner can make a role with it (`pveum role add MCPOperate --privs VM.PowerMgmt`) and give it to its user: `pveum acl modify /vms/{vmid} --users USER@REALM --roles PVEAuditor,MCPOperate`; a token with privilege separation needs the role too (`--tokens 'USER@REALM!TOKEN'`)"
-    ))
+    .hint(grant::advice("VM.PowerMgmt", &format!("/vms/{vmid}")))
 }
 
 /// How a guest's state stands to what is wanted.
@@ -146,6 +144,13 @@ fn of_state(scene: &Scene, action: Action) -> Result<Standing, Failure> {
             "has a QEMU process that PVE started to back it up, and does not run",
             "wait for the backup to end (list_tasks), then call again",
         ),
+        (
+            Action::Start | Action::Shutdown(_) | Action::Reboot(_) | Action::Suspend { .. },
+            State::Frozen,
+        ) => refuse(
+            "waits at its beginning (prelaunch), as a VM does that was reset while it was paused",
+            "resume_vm lets it go on",
+        ),
         (Action::Shutdown(_) | Action::Reboot(_), State::Paused) => refuse(
             "is paused, so it cannot react",
             "resume_vm first; or, with the user's consent, stop_vm",
@@ -163,7 +168,13 @@ fn of_state(scene: &Scene, action: Action) -> Result<Standing, Failure> {
         ) => refuse("is hibernated", "start_vm resumes where it was"),
         (_, State::Other(word)) if action != Action::Stop && action != Action::Reset => refuse(
             &format!("is in the state {}", quoted(word)),
-            "wait until it is over, and read it with get_vm_status",
+            match word.as_str() {
+                // QEMU leaves these by itself never.
+                "internal-error" | "guest-panicked" => {
+                    "nothing but reset_vm or stop_vm, with the user's consent, gets it out of that"
+                }
+                _ => "wait until it is over, and read it with get_vm_status",
+            },
         ),
         _ => Ok(Standing::Possible),
     }

@@ -3,9 +3,12 @@
 //! **When its answer is lost the request is not sent again.** The newest tasks of the guest tell whether it
 //! arrived: ours is the one with our token, of the right type and on this guest, that was not there before.
 
-use pve_client::{Error, Operator, Reader, RefusalKind, Upid, task, task_log};
+mod search;
+
+use pve_client::{Error, Operator, Reader, RefusalKind, Upid, task_log};
 use tokio::time::{Duration as Time, Instant, sleep, timeout_at};
 
+use self::search::Search;
 use super::{
     KEPT,
     action::{Action, Plan},
@@ -16,20 +19,16 @@ use super::{
 use crate::{
     answer::{
         Duration,
-        clean::{label, sentence},
+        clean::{label, quoted_sentence, sentence},
     },
     call::Call,
     failure::Failure,
 };
 
-/// How long a task is looked for whose UPID was lost.
-const SEARCH: Time = Time::from_secs(6);
 /// How much of a task's log is read: all that tasks of this kind write.
 const LOG_LINES: u32 = 100;
 /// A request that takes longer to be answered is said to.
 const SLOW: Time = Time::from_secs(1);
-/// How far the clocks of two nodes may be apart, in seconds.
-const SKEW: u64 = 60;
 
 /// How a task was last seen.
 enum Seen {
@@ -80,8 +79,9 @@ pub(super) async fn carry_through(
         Ok(upid) => (upid, None),
         Err(error) if error.may_have_taken_effect() => {
             let why = Failure::from_pve(plan.action.verb(), &error).what().to_owned();
-            let Some(upid) = course.search().await else {
-                let mut outcome = course.unknown(&why).await;
+            let search = course.search().await;
+            let Search::Found(upid) = search else {
+                let mut outcome = course.unknown(&why, &search).await;
                 outcome.notes.extend(slow);
                 return Ok(outcome);
             };
@@ -103,59 +103,30 @@ pub(super) async fn carry_through(
 }
 
 impl Course<'_> {
-    /// The task that our request began, if it did.
-    async fn search(&self) -> Option<Upid> {
-        let end = (Instant::now() + SEARCH).min(self.call.deadline - KEPT / 2);
-        let guest = &self.scene.found.guest;
-        let filter = task::Filter { vmid: Some(guest.vmid), ..task::Filter::default() };
-        let mut pause = Pause::new();
-        loop {
-            let list = self.pve.until(end).get(task::list(&guest.node, &filter)).await;
-            if let Some(ours) = list.ok().and_then(|tasks| self.ours(&tasks)) {
-                return Some(ours);
-            }
-            if !pause.before(end).await {
-                return None;
-            }
-        }
-    }
-
-    fn ours(&self, tasks: &[task::Listed]) -> Option<Upid> {
-        let Scene { found, tasks: before, clock, .. } = self.scene;
-        let known = self.scene.known();
-        // What was not there before is new, whatever the clocks say; otherwise they have to.
-        let not_before =
-            clock.map(|clock| if before.is_some() { clock.saturating_sub(SKEW) } else { clock });
-        let kinds = self.action.tasks(found.guest.kind);
-        let fits = |listed: &task::Listed| {
-            let upid = listed.upid.as_ref()?;
-            let is_ours = listed.who().as_deref() == Some(self.pve.token_id())
-                && kinds.contains(&upid.kind.as_str())
-                && upid.vmid() == Some(found.guest.vmid)
-                && not_before.is_some_and(|start| upid.starttime >= start)
-                && !known.contains(upid);
-            is_ours.then(|| upid.clone())
-        };
-        let mut ours: Vec<Upid> = tasks.iter().filter_map(fits).collect();
-        ours.sort_by_key(|upid| std::cmp::Reverse((upid.starttime, upid.pstart)));
-        ours.into_iter().next()
-    }
-
     /// Follows a task to its end, and the guest to its state.
     async fn follow(&self, upid: &Upid) -> Result<Outcome, Failure> {
         let by_ha = upid.kind.starts_with("ha");
         match self.end_of(upid).await {
             Seen::Running => {
                 let after = self.state().await;
-                let outcome = Outcome::new(self.scene, "running").with_task(upid);
+                // `running` would be read as the guest's state by whoever did not want to wait.
+                let is_waited_for = self.until > self.began;
+                let word = if is_waited_for { "running" } else { "sent" };
+                let outcome = Outcome::new(self.scene, word).with_task(upid);
                 let since = Duration(self.began.elapsed().as_secs());
+                let known = if is_waited_for {
+                    format!("the task still runs after {since}, and goes on by itself")
+                } else {
+                    "sent; not waited for: its task has begun, and `after` is how the guest was right then".to_owned()
+                };
                 Ok(outcome.with_state(after.as_ref()).with_note(format!(
-                    "the task still runs after {since}, and goes on by itself: get_task with its UPID tells how it ends; send nothing else to this guest before"
+                    "{known}: get_task with its UPID tells how it ends; send nothing else to this guest before"
                 )))
             }
             Seen::Gone => {
                 let after = self.settled().await;
-                let outcome = Outcome::new(self.scene, self.judged(after.as_ref(), "unknown"));
+                let is_done = self.is_shown(after.as_ref());
+                let outcome = Outcome::new(self.scene, if is_done { "done" } else { "unknown" });
                 Ok(outcome.with_task(upid).with_state(after.as_ref()).with_note(
                     "its task began, but its node does not know it any more; what counts is the state",
                 ))
@@ -190,7 +161,7 @@ impl Course<'_> {
     async fn failed(&self, upid: &Upid, result: &str) -> Result<Outcome, Failure> {
         let after = self.state().await;
         let said = sentence(result);
-        if self.is_done(after.as_ref()) {
+        if self.is_shown(after.as_ref()) {
             // Somebody else did it at the same moment.
             let word = if result.contains("already running") { "already" } else { "done" };
             let mut outcome = Outcome::new(self.scene, word).with_task(upid);
@@ -205,7 +176,9 @@ impl Course<'_> {
         };
         let lines = self.log(upid, |line| !line.starts_with("TASK ERROR")).await;
         let log = match lines.last() {
-            Some(line) if !line.starts_with("no content") => format!(" Last in its log: `{line}`."),
+            Some(line) if !line.starts_with("no content") => {
+                format!(" Last in its log: {}.", quoted_sentence(line))
+            }
             _ => String::new(),
         };
         let verb = self.action.verb();
@@ -248,7 +221,7 @@ impl Course<'_> {
         let race = error.refusal().is_some_and(|refusal| refusal.kind() == RefusalKind::Other);
         if race {
             let after = self.state().await;
-            if self.is_done(after.as_ref()) {
+            if self.is_shown(after.as_ref()) {
                 return Ok(Outcome::new(self.scene, "already")
                     .with_state(after.as_ref())
                     .with_note(
@@ -260,11 +233,18 @@ impl Course<'_> {
     }
 
     /// Nobody knows whether the request arrived.
-    async fn unknown(&self, why: &str) -> Outcome {
+    async fn unknown(&self, why: &str, search: &Search) -> Outcome {
         let after = self.state().await;
+        let found = match search {
+            Search::NotThere => {
+                "no task of ours was found since, so it probably never began, but it still may"
+            }
+            _ => {
+                "the guest's tasks could not be read, so that nobody knows whether it was carried out"
+            }
+        };
         Outcome::new(self.scene, "unknown").with_state(after.as_ref()).with_note(format!(
-            "{why}; no task of ours was found since, so it probably never began, but it still may: nothing was sent again. \
-             Look at the state and at list_tasks in a minute before you call again"
+            "{why}; {found}: nothing was sent again. Look at the state and at list_tasks in a minute before you call again"
         ))
     }
 
@@ -323,6 +303,11 @@ impl Course<'_> {
 
     fn is_done(&self, after: Option<&After>) -> bool {
         after.is_some_and(|after| self.action.is_done(&self.scene.current, &after.current))
+    }
+
+    /// Whether the state itself says that it was done, whatever is known of the task.
+    fn is_shown(&self, after: Option<&After>) -> bool {
+        self.action.shows() && self.is_done(after)
     }
 
     fn judged(&self, after: Option<&After>, otherwise: &'static str) -> &'static str {

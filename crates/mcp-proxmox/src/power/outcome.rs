@@ -26,8 +26,8 @@ pub struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     node: String,
-    /// `done`, `already`, `running` (not over yet), `requested` (of the HA manager), `unconfirmed`,
-    /// `unknown`, `declined`, `unanswered` (by the user), `dry_run`.
+    /// `done`, `already`, `sent` (not waited for), `running` (not over yet), `requested` (of the HA manager),
+    /// `unconfirmed`, `unknown`, `declined`, `unanswered` (by the user), `dry_run`.
     pub(super) outcome: &'static str,
     before: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -13,7 +13,10 @@ pub(super) enum State {
     Stopped,
     Hibernated,
     Paused,
+    /// Its QEMU runs for a backup; the guest itself was not started.
     Prelaunch,
+    /// Its QEMU waits at the beginning: it was reset while it was paused, or is set to start so.
+    Frozen,
     IoError,
     Other(String),
 }
@@ -25,7 +28,8 @@ impl State {
             ("stopped", _, Some("suspended")) => Self::Hibernated,
             ("stopped", _, _) => Self::Stopped,
             (_, Some("paused" | "suspended"), _) => Self::Paused,
-            (_, Some("prelaunch"), _) => Self::Prelaunch,
+            (_, Some("prelaunch"), Some("backup")) => Self::Prelaunch,
+            (_, Some("prelaunch"), _) => Self::Frozen,
             (_, Some("io-error"), _) => Self::IoError,
             ("running", None | Some("running"), _) => Self::Running,
             (status, qmpstatus, _) => Self::Other(label(qmpstatus.unwrap_or(status))),
@@ -38,7 +42,7 @@ impl State {
             Self::Stopped => "stopped".into(),
             Self::Hibernated => "hibernated".into(),
             Self::Paused => "paused".into(),
-            Self::Prelaunch => "prelaunch".into(),
+            Self::Prelaunch | Self::Frozen => "prelaunch".into(),
             Self::IoError => "io-error".into(),
             Self::Other(word) => word.clone().into(),
         }

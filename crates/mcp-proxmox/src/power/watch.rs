@@ -124,7 +124,7 @@ impl Boot {
 impl Outcome {
     /// Whether the guest boots now, or may do so soon.
     fn has_begun(&self) -> bool {
-        matches!(self.outcome, "done" | "running" | "requested" | "unconfirmed")
+        matches!(self.outcome, "done" | "sent" | "running" | "requested" | "unconfirmed")
     }
 }
 

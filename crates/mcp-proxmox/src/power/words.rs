@@ -7,9 +7,8 @@
 use super::{action::Action, look::Scene, outcome::Outcome, state::State};
 use crate::answer::Duration;
 
-/// Of a VM that is reset while it is paused.
-const STILL_PAUSED: &str =
-    "it is paused, and stays so when it is reset: it does nothing until resume_vm";
+/// Of a VM that is reset while it does not run.
+const STILL: &str = "a reset does not make it run: it does nothing until resume_vm";
 
 impl Action {
     /// What a person is asked.
@@ -64,8 +63,8 @@ impl Action {
         match self {
             Self::Stop | Self::Reset => {
                 notes.push("what it has not saved is lost".to_owned());
-                if self == Self::Reset && scene.state == State::Paused {
-                    notes.push(STILL_PAUSED.to_owned());
+                if self == Self::Reset && scene.state != State::Running {
+                    notes.push(STILL.to_owned());
                 }
             }
             Self::Shutdown(_) if scene.managed().is_none() => notes.push(format!(
@@ -98,7 +97,7 @@ impl Action {
         {
             notes.push(format!("its HA state will become `{wish}`"));
         }
-        let is_open = matches!(outcome.outcome, "requested" | "running" | "unconfirmed");
+        let is_open = matches!(outcome.outcome, "requested" | "sent" | "running" | "unconfirmed");
         let seconds = self.seconds(scene);
         match self {
             Self::Shutdown(_) if by_ha && !is_open && took >= u64::from(seconds) => {
@@ -115,8 +114,8 @@ impl Action {
             // What may still come is said again.
             Self::Shutdown(_) | Self::Reboot(_) if is_open => notes.extend(self.under_ha(scene)),
             Self::Suspend { .. } => notes.extend(self.under_ha(scene)),
-            Self::Reset if outcome.after.as_deref() == Some("paused") => {
-                notes.push(STILL_PAUSED.to_owned());
+            Self::Reset if outcome.after.as_deref().is_some_and(|now| now != "running") => {
+                notes.push(STILL.to_owned());
             }
             _ => {}
         }

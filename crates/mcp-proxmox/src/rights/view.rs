@@ -1,7 +1,7 @@
 //! What a token sees of a cluster, in words: what there is to see, how much of it this token sees, which
 //! tools show less for it, and the commands that mend it.
 
-use super::{Extent, Rights};
+use super::{Extent, Rights, grant};
 use crate::tier::Level;
 
 /// How many paths are named.
@@ -132,7 +132,7 @@ const NEEDS: [Need; 11] = [
     },
     Need {
         what: "system logs and the cluster log",
-        tools: &["get_system_log", "search_logs"],
+        tools: &["get_system_log", "search_logs", "get_cluster_health"],
         level: Level::Read,
         is_basic: false,
         all_of: &[on("/nodes", &["Sys.Syslog"]), on("/", &["Sys.Syslog"])],
@@ -264,17 +264,17 @@ fn listed(paths: &[String]) -> String {
 pub fn mending(seen: &[Seen], token: &str) -> Vec<String> {
     let user = token.split('!').next().unwrap_or(token);
     // With privilege separation both need the role, without it the user alone does: both fits both.
-    let grant = |role: &str| {
-        format!("pveum acl modify / --users '{user}' --tokens '{token}' --roles {role}")
+    let give = |path: &str, roles: &str| {
+        format!("pveum acl modify {path} --users '{user}' --tokens '{token}' --roles {roles}")
     };
     let missing = || seen.iter().filter(|seen| seen.missing.is_some());
     let mut lines = Vec::new();
     if missing().any(|seen| seen.need.mend == Mend::Auditor) {
-        lines.push(grant("PVEAuditor"));
+        lines.push(give("/", "PVEAuditor"));
     }
     for Seen { need, .. } in missing() {
         let Mend::Own(privileges) = need.mend else { continue };
-        let role = role_name(privileges);
+        let role = grant::role(privileges);
         let beware = match privileges {
             "Sys.Syslog" | "VM.PowerMgmt" => "",
             "VM.Console" => "; whoever has it may also type",
@@ -284,7 +284,14 @@ pub fn mending(seen: &[Seen], token: &str) -> Vec<String> {
             "pveum role add {role} --privs '{privileges}'   # for {}{beware}",
             need.what
         ));
-        lines.push(grant(&role));
+        lines.push(match need.level {
+            Level::Read => give("/", &role),
+            // To act is better given where it is meant than everywhere.
+            Level::Write => format!(
+                "{}   # or only where agents may act: /pool/NAME, /vms/VMID",
+                give("/vms", &format!("PVEAuditor,{role}"))
+            ),
+        });
     }
     lines
 }
@@ -301,11 +308,6 @@ pub fn cautions(rights: &Rights) -> Vec<String> {
         )
     });
     [groups.to_owned()].into_iter().chain(deeper).collect()
-}
-
-fn role_name(privileges: &str) -> String {
-    let last = privileges.rsplit(['.', ' ']).next().unwrap_or(privileges);
-    format!("MCP{last}")
 }
 
 /// The privileges by path, where they differ from what is above. Sets that all is in, or that are those of

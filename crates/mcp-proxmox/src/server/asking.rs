@@ -11,7 +11,6 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
 };
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -29,6 +28,7 @@ use rmcp::{
     service::{PeerRequestOptions, RequestContext, ServiceError},
 };
 use serde::{Deserialize, Serialize};
+use tokio::time::{Duration, Instant};
 
 use crate::{
     answer::clean::sentence,
@@ -239,8 +239,13 @@ fn signed(state: &[u8], call: &str) -> Vec<u8> {
     bytes
 }
 
-/// Whether the client said that it can put a form to its user. An empty capability means that.
+/// Whether the client said that it can put a form to its user, in a revision that knows such a question. An empty
+/// capability means that.
 fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+    let knows = |revision: ProtocolVersion| revision >= ProtocolVersion::V_2025_06_18;
+    if !context.protocol_version().is_some_and(knows) {
+        return false;
+    }
     let capability = context.client_capabilities().and_then(|client| client.elicitation);
     capability.is_some_and(|capability| capability.form.is_some() || capability.url.is_none())
 }

@@ -53,6 +53,15 @@ pub(super) fn cancelled() -> ErrorData {
     ErrorData::internal_error("the call was cancelled", None)
 }
 
+/// Says on stderr what goes on of a call that was cancelled, which by the protocol gets no answer.
+pub(super) fn tell_what_goes_on(sent: &Sent) {
+    if let Some(what) = sent.told() {
+        tracing::warn!(
+            "the client cancelled a call: `{what}` was sent to PVE, goes on there, and is not waited for"
+        );
+    }
+}
+
 /// The answer of a call that ends since the server does. What it has sent may take effect all the same.
 pub(super) fn ending(sent: &Sent) -> Failure {
     match sent.told() {

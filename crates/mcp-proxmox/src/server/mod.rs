@@ -36,7 +36,10 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::definitions::definitions;
 use self::{
-    errors::{cancelled, ending, failed, first_page, invalid, no_resource, no_tool, there},
+    errors::{
+        cancelled, ending, failed, first_page, invalid, no_resource, no_tool, tell_what_goes_on,
+        there,
+    },
     guard::grace_ends,
 };
 use crate::{
@@ -367,6 +370,7 @@ impl ServerHandler for Server {
             () = async {
                 context.ct.cancelled().await;
                 sent.is_given_up("the client cancelled the call");
+                tell_what_goes_on(&sent);
             } => Err(cancelled()),
             () = async {
                 grace_ends(&self.eof).await;

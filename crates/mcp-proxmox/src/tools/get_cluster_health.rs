@@ -14,6 +14,7 @@ mod clocks;
 mod facts;
 mod guests;
 mod ha;
+mod kernel;
 mod load;
 mod locks;
 mod memory;
@@ -59,6 +60,7 @@ const CHECKS: &[Check] = &[
     root_disks::check,
     memory::check,
     load::check,
+    kernel::check,
     services::check,
     replication::check,
     backups::check,
@@ -109,7 +111,7 @@ impl Tool for GetClusterHealth {
     const NAME: &'static str = "get_cluster_health";
     const TITLE: &'static str = "Cluster health";
     const DESCRIPTION: &'static str = "What is wrong in the cluster, in one call: quorum, nodes, guests that should run, HA, storages, memory, failed tasks, \
-        backups, replication, certificates, services, clocks, versions, Ceph. Findings by severity, each with evidence and the tool to call next. Begin here.";
+        backups, replication, certificates, services, kernel errors, clocks, versions, Ceph. Findings by severity with evidence and the tool to call next. Begin here.";
     const TOOLSET: Toolset = Toolset::Health;
 
     type Effect = Reads;

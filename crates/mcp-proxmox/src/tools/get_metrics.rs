@@ -108,6 +108,8 @@ impl Tool for GetMetrics {
 pub(super) struct Past {
     /// What it is the history of.
     pub(super) title: String,
+    /// The same, as failures name it.
+    pub(super) told: String,
     /// How far back, in words.
     pub(super) timeframe: &'static str,
     /// The points.
@@ -122,7 +124,7 @@ impl Past {
     /// Finds what was named and reads its history.
     pub(super) async fn read(pve: &Reader, call: &Call, input: &Input) -> Result<Self, Failure> {
         let (vm, node) = (input.vm.as_deref(), input.node.as_deref());
-        let Found { target, title, note } =
+        let Found { target, title, told, note } =
             lookup::target::find(pve, vm, node, input.storage.as_deref()).await?;
         let timeframe = input.timeframe.pve();
         let (average, peaks) = join!(
@@ -130,7 +132,7 @@ impl Past {
             peaks(pve, call, &target, input.timeframe),
         );
         let average = average
-            .map_err(|error| Failure::from_pve(&format!("read the history of {title}"), &error))?;
+            .map_err(|error| Failure::from_pve(&format!("read the history of {told}"), &error))?;
         let history = History::new(average);
         let series = history::of(&target, &history);
         let mut notes: Vec<String> = note.into_iter().collect();
@@ -142,7 +144,7 @@ impl Past {
                 Vec::new()
             }
         };
-        Ok(Self { title, timeframe: timeframe.as_str(), history, series, peaks, notes })
+        Ok(Self { title, told, timeframe: timeframe.as_str(), history, series, peaks, notes })
     }
 
     /// The figures of a series, with the true peak.
@@ -254,7 +256,7 @@ impl Output {
             .map(|seconds| Duration(seconds).to_string())
             .collect();
         Self {
-            of: format!("{}, last {}", past.title, past.timeframe),
+            of: format!("{}, last {}", past.told, past.timeframe),
             from: span.and_then(|(from, _)| call.time(from)),
             to: span.and_then(|(_, to)| call.time(to)),
             resolution: resolutions.join(", then "),

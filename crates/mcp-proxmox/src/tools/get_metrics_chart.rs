@@ -34,7 +34,7 @@ impl Tool for GetMetricsChart {
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Picture, Failure> {
         let past = Past::read(&pve, call, &input).await?;
         let nothing = || {
-            Failure::new(format!("nothing is known of {} in the last {}", past.title, past.timeframe))
+            Failure::new(format!("nothing is known of {} in the last {}", past.told, past.timeframe))
                 .hint("it did not run, its node was off, or PVE has just begun to count; a longer `timeframe` may show more")
         };
         let (from, to) = past.history.span().ok_or_else(nothing)?;
@@ -164,7 +164,7 @@ fn in_words(past: &Past, call: &Call, n_panels: usize) -> String {
     let gaps = past.gaps(call).map(|gaps| format!("\ngaps: {gaps}")).unwrap_or_default();
     format!(
         "{}, last {}: a chart {} pixels wide, panels: {n_panels}.\n{figures}{gaps}",
-        past.title,
+        past.told,
         past.timeframe,
         chart::WIDTH
     )

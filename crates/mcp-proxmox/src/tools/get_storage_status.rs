@@ -325,7 +325,12 @@ impl Output {
             self.notes.push("the figures are the last that PVE has collected".to_owned());
         }
         if !is_listed {
-            self.notes.push("no node could list its content".to_owned());
+            let who = match places.as_slice() {
+                [place] => place.node.to_string(),
+                _ => "no node".to_owned(),
+            };
+            let could = if places.len() == 1 { "could not" } else { "could" };
+            self.notes.push(format!("{who} {could} list its content"));
             return;
         }
         let rights = match rights {

@@ -99,7 +99,7 @@ impl Tool for GetVmDetails {
     const NAME: &'static str = "get_vm_details";
     const TITLE: &'static str = "VM or container details";
     const DESCRIPTION: &'static str = "How one VM or container is configured: CPU, memory, disks, NICs (bridge, VLAN, MAC), boot, passthrough, \
-        snapshots, pending changes, owner's notes; while it runs also IP addresses, OS and file systems from inside. \
+        snapshots, pending changes, owner's notes; while it runs also IP addresses, OS and file systems from its guest agent. \
         For load and state use get_vm_status.";
     const TOOLSET: Toolset = Toolset::Guests;
 

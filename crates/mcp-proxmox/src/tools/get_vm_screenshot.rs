@@ -24,7 +24,7 @@ use crate::{
     },
     call::Call,
     catalog::{Tool, Toolset},
-    console::{named, refuse_without_right, refused, standstill},
+    console::{named, refuse_without_right, standstill},
     failure::Failure,
     lookup::guest::{Found, find},
     tier::Reads,
@@ -145,7 +145,7 @@ async fn look(
 fn not_seen(who: &str, error: &ConsoleError) -> Failure {
     let asked = format!("see the screen of {who}");
     match &error.problem {
-        ConsoleProblem::NotOpened(error) => refused(&asked, error),
+        ConsoleProblem::NotOpened(error) => Failure::from_pve(&asked, error),
         problem => {
             let failure =
                 Failure::new(format!("could not {asked}: {}", sentence(&problem.to_string())));

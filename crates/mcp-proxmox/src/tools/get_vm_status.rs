@@ -259,7 +259,7 @@ fn remark(status: &str) -> Option<String> {
         "hibernated" => "its memory is saved on disk; starting it resumes where it was",
         "paused" => "it runs but does nothing until it is resumed",
         "prelaunch" => {
-            "its QEMU process exists but the guest does not run; PVE does so to back up a stopped VM"
+            "its QEMU process exists but the guest does not run; PVE does so to back up a stopped VM, and one that was reset while paused waits so until it is resumed"
         }
         "io-error" => {
             "QEMU stopped it on an I/O error: a full or broken storage is the usual reason; get_vm_details tells which it is on, get_storage_status how that is"

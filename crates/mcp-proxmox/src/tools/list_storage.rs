@@ -76,7 +76,7 @@ impl Tool for ListStorage {
     const NAME: &'static str = "list_storage";
     const TITLE: &'static str = "List storages";
     const DESCRIPTION: &'static str = "List all storages with type, content, state on every node, used and total space; shared ones once. \
-        Figures are some 10 s old. For backups, content and trend of one use get_storage_status.";
+        For backups, content and when one is full use get_storage_status.";
     const TOOLSET: Toolset = Toolset::Storage;
 
     type Effect = Reads;

@@ -91,7 +91,7 @@ pub struct Output {
 impl Tool for ListTasks {
     const NAME: &'static str = "list_tasks";
     const TITLE: &'static str = "List tasks";
-    const DESCRIPTION: &'static str = "Tasks (backup, start, migration…) of all nodes or some, running and ended, newest first: outcome, duration, \
+    const DESCRIPTION: &'static str = "Tasks (backup, start, stop, migration…) of all nodes or some, running and ended, newest first: user, outcome, duration, \
         UPID. For one task and its log use get_task.";
     const TOOLSET: Toolset = Toolset::Logs;
 
@@ -379,6 +379,10 @@ impl Output {
                 quoted(kind),
                 words.join(", ")
             ));
+        }
+        if input.range.is_without_begin() && self.not_available.is_empty() {
+            self.notes
+                .push("all that the nodes still keep of their tasks was looked through".to_owned());
         }
         if let Some(vm) = &input.vm
             && let Err(failure) = lookup::guest::find(pve, vm).await

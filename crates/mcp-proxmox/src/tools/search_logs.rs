@@ -105,7 +105,7 @@ impl Tool for SearchLogs {
     const NAME: &'static str = "search_logs";
     const TITLE: &'static str = "Search all logs";
     const DESCRIPTION: &'static str = "Search journals, failed tasks with their logs, and the cluster log of all nodes at once, by text, guest, \
-        severity, time. For one journal use get_system_log.";
+        severity, time. For tasks that went well use list_tasks, for one journal get_system_log.";
     const TOOLSET: Toolset = Toolset::Logs;
 
     type Effect = Reads;
@@ -259,7 +259,12 @@ impl Output {
                 None => source.clone(),
             });
             let sources: Vec<_> = sources.collect();
-            let way = latest.map(|latest| format!("; `until` {} goes on", time(latest + 1)));
+            let way = latest.map(|latest| {
+                format!(
+                    "; a severity, a unit or one node reach further, `until` {} goes on",
+                    time(latest + 1)
+                )
+            });
             notes.push(format!(
                 "not everything was looked at, only back to: {}. `found`, `count` and `first` reach no further{}",
                 sources.join(", "),

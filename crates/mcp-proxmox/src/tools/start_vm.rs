@@ -12,7 +12,7 @@ pub struct StartVm;
 impl PowerTool for StartVm {
     const NAME: &'static str = "start_vm";
     const TITLE: &'static str = "Start a VM or container";
-    const DESCRIPTION: &'static str = "Start a VM or container, or resume a hibernated VM where it was. Waits for the end and reports the state it is in then.";
+    const DESCRIPTION: &'static str = "Start a VM or container; a hibernated VM goes on where it was. Waits for the end and reports the state.";
 
     type Effect = SoftChange;
     type Own = Watching<NoneOfItsOwn>;

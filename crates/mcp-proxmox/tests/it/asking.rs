@@ -236,7 +236,7 @@ async fn on_the_command_line_what_is_not_known_to_be_done_is_no_success() {
     for (arguments, code, outcome) in [
         (["stop_vm", "vm=100", "wait_seconds=10"], 3, "unknown"),
         (["start_vm", "vm=101", "wait_seconds=1"], 3, "running"),
-        (["shutdown_vm", "vm=120", "wait_seconds=0"], 0, "running"),
+        (["shutdown_vm", "vm=120", "wait_seconds=0"], 0, "sent"),
     ] {
         let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
         command.env("PVE_ACCESS_TIER", "write").arg("call").args(arguments).arg("--yes");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     power::{posts, start, start_with, write_server_with},
-    process::{Program, program_for},
+    process::{PATIENCE, Program, program_for},
     support::{call_on, connect, failed, structured},
 };
 
@@ -108,7 +108,9 @@ async fn a_log_that_cannot_be_written_stops_the_write() {
 /// Waits until the task of VM 101 is looked at, without a clock: its request was answered by then.
 fn until_followed(sim: &Sim) {
     let is_followed = || sim.requests().iter().any(|seen| seen.path.contains("/tasks/UPID"));
+    let began = std::time::Instant::now();
     while !is_followed() {
+        assert!(began.elapsed() < PATIENCE, "no task of it is looked at");
         std::thread::yield_now();
     }
 }
@@ -155,6 +157,37 @@ async fn a_call_that_is_given_up_is_recorded_as_unknown() {
     assert_eq!(sim.change(|lab| lab.tasks.iter().filter(|task| task.endtime.is_none()).count()), 2);
     sim.change(pve_sim::Cluster::finish_tasks);
     assert!(sim.change(|lab| lab.guest(101).unwrap().is_up()));
+}
+
+/// A cancelled call gets no answer, so that what goes on is told on stderr, and recorded.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_on_of_a_cancelled_write_is_on_stderr_and_in_the_record() {
+    let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
+    let record = Record::new("cancelled");
+    let (next, stderr) = tokio::task::block_in_place(|| {
+        let mut command = record.kept_by_a_program_for(&sim);
+        let mut program = Program::start(&mut command);
+        program.initialize("2025-11-25");
+        let params = json!({ "name": "start_vm", "arguments": { "vm": "101" } });
+        program
+            .send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params }));
+        until_followed(&sim);
+        program.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } }));
+        while record.lines().len() < 2 {
+            std::thread::yield_now();
+        }
+        // Nothing is said of it on standard output: the next line answers the next request.
+        let next = program.call("get_vm_status", json!({ "vm": "101" }));
+        let ended = program.end();
+        assert!(ended.lines.is_empty(), "{:?}", ended.lines);
+        (next, ended.stderr)
+    });
+    is_given_up(&record, "the client cancelled the call");
+    assert!(next.to_string().contains("qmstart"), "{next}");
+    let upid = record.lines()[1]["upid"].as_str().unwrap().to_owned();
+    assert!(stderr.contains("the client cancelled a call"), "{stderr}");
+    assert!(stderr.contains(&format!("`start qemu/101 (task {upid})`")), "{stderr}");
+    assert!(stderr.contains("goes on there"), "{stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

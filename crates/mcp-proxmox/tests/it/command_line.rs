@@ -132,6 +132,51 @@ async fn check_says_ok_step_by_step() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn check_counts_where_writes_may_act_so_that_a_misspelt_guard_is_seen() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    let checked = |more: &[(&str, &str)]| {
+        let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        command.envs(more.iter().copied()).arg("check");
+        tokio::task::block_in_place(|| run(&mut command)).1
+    };
+    assert!(!checked(&[("PVE_PROTECT_VMS", "100")]).contains("writes "), "there are none");
+    let n = sim.change(|cluster| cluster.guests.len());
+    let told = checked(&[
+        ("PVE_ACCESS_TIER", "write"),
+        ("PVE_ALLOW_VMS", "100,101,tag:staging"),
+        ("PVE_PROTECT_VMS", "100,pool:prodcution"),
+    ]);
+    let wanted = format!(
+        "writes      on 2 of {n} VMs and containers that the token sees; a person is asked before what may lose something; not recorded\n\
+         \x20           PVE_ALLOW_VMS: 100 matches 1\n\
+         \x20           PVE_ALLOW_VMS: 101 matches 1\n\
+         \x20           PVE_ALLOW_VMS: tag:staging matches 1\n\
+         \x20           PVE_PROTECT_VMS: 100 matches 1\n\
+         \x20           PVE_PROTECT_VMS: pool:prodcution matches nothing: is it spelled as in PVE?\n"
+    );
+    assert!(told.contains(&wanted), "{told}");
+    let told = checked(&[("PVE_ACCESS_TIER", "write"), ("PVE_CONFIRM", "never")]);
+    assert!(
+        told.contains(&format!("on {n} of {n} ")) && told.contains("nobody is asked"),
+        "{told}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flag_wins_over_a_variable_that_says_the_same_otherwise() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    let secret = std::env::temp_dir().join(format!("mcp-proxmox-flag-{}", std::process::id()));
+    std::fs::write(&secret, DEMO_TOKEN_SECRET).unwrap();
+    let mut command = program_for(&sim, DEMO_TOKEN_ID, "of another token");
+    command.env_remove("PVE_TLS_FINGERPRINT").env("PVE_TLS_CA_FILE", "/nowhere/ca.pem");
+    command.arg("--token-secret-file").arg(&secret);
+    command.args(["--tls-fingerprint", sim.fingerprint(), "check"]);
+    let (code, stdout, stderr) = tokio::task::block_in_place(|| run(&mut command));
+    std::fs::remove_file(&secret).unwrap();
+    assert_eq!(code, 0, "{stdout}{stderr}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn check_says_where_it_fails() {
     let sim = Sim::start(Cluster::demo()).await.unwrap();
     let (code, stdout, _) = tokio::task::block_in_place(|| {
@@ -242,4 +287,19 @@ fn a_misspelt_variable_is_told_before_the_mistakes_that_come_of_it() {
     assert!(told.contains("`PVE_TOKEN_SECERT`: did you mean `PVE_TOKEN_SECRET`?"), "{told}");
     assert!(told.contains("PVE_TOKEN_SECRET: it is not set"), "{told}");
     assert!(!told.contains("5ec2e7aa") && !told.contains("SOMETHING_ELSE"), "{told}");
+}
+
+#[test]
+fn a_list_is_written_with_commas_or_by_repeating_its_name() {
+    let told = |words: &[&str]| {
+        let mut command = program();
+        command.args(["--demo", "call", "list_tasks", "since=30d"]).args(words);
+        let (code, stdout, stderr) = run(&mut command);
+        assert_eq!(code, 0, "{words:?}: {stderr}");
+        ["UPID:pve1:", "UPID:pve2:", "UPID:pve3:"].map(|begin| stdout.matches(begin).count())
+    };
+    let both = told(&["nodes=pve1,pve2"]);
+    assert_eq!(both, told(&["nodes=pve1", "nodes=pve2"]));
+    assert_eq!(both, told(&[r#"nodes=["pve1","pve2"]"#]));
+    assert!(both[0] > 0 && both[1] > 0 && both[2] == 0, "{both:?}");
 }

@@ -1,5 +1,8 @@
 //! `mcp-proxmox config` as users run it: in a home of its own, for every client, and with what it prints started.
 
+#[cfg(unix)]
+mod files;
+
 use std::{fs, path::PathBuf, process::Command};
 
 use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Sim};
@@ -120,6 +123,18 @@ fn the_secrets_file_is_named_where_there_is_one() {
     }
 }
 
+#[test]
+fn a_client_that_fills_nothing_in_is_told_of_a_file_which_is_asked_for_only_where_it_is_not_there()
+{
+    let home = Home::new("usual-file");
+    let (_, stdout, stderr) = run(&mut home.config(&["zed"]));
+    assert!(stdout.contains("pve-token") && stderr.contains("put it into"), "{stderr}");
+    home.put(".config/pve-token", SECRET);
+    let (_, stdout, stderr) = run(&mut home.config(&["zed"]));
+    assert!(stdout.contains("pve-token") && !stderr.contains("put it into"), "{stderr}");
+    assert!(stderr.contains("it is read from"), "{stderr}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn each_client_has_its_file_where_it_looks_for_it() {
@@ -187,6 +202,10 @@ fn another_server_of_that_name_stays_unless_it_is_to_be_replaced() {
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
     assert_eq!(home.beside(".cursor/mcp.json"), ["mcp.json"]);
+    assert!(
+        !stderr.contains("put this in yourself") && stderr.contains("--name"),
+        "it is there already, so that is no advice: {stderr}"
+    );
     let (code, ..) = run(&mut home.config(&["cursor", "--write", "--replace"]));
     assert_eq!(code, 0);
     let after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
@@ -243,25 +262,17 @@ fn mistakes_in_the_settings_are_told_before_anything_is_written() {
     assert!(stdout.contains("pve.lan") && stderr.contains("PVE_HOST is not set"), "{stderr}");
 }
 
-#[cfg(unix)]
 #[test]
-fn a_link_stays_a_link_and_a_file_keeps_its_mode() {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let home = Home::new("link");
-    let file = home.put("dotfiles/mcp.json", "{}");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-    let link = home.0.join("mcp.json");
-    std::os::unix::fs::symlink(&file, &link).unwrap();
-    let (code, _, stderr) =
-        run(&mut home.config(&["cursor", "--write", "--file", link.to_str().unwrap()]));
+fn a_tilde_in_a_setting_is_the_home_folder_in_what_a_client_is_told() {
+    let home = Home::new("tilde");
+    let file = home.put("token", SECRET);
+    let mut command = home.config(&["cursor"]);
+    command.env_remove("PVE_TOKEN_SECRET").env("PVE_TOKEN_SECRET_FILE", "~/token");
+    let (code, stdout, stderr) = run(&mut command);
     assert_eq!(code, 0, "{stderr}");
-    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    assert!(fs::read_to_string(&file).unwrap().contains("pve1.lan"));
-    for name in ["mcp.json", "mcp.json.backup-1"] {
-        let mode = fs::metadata(file.with_file_name(name)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o640, "{name}");
-    }
+    let written: Value = serde_json::from_str(&stdout).unwrap();
+    let told = &written["mcpServers"]["proxmox"]["env"]["PVE_TOKEN_SECRET_FILE"];
+    assert_eq!(told.as_str(), file.to_str());
 }
 
 #[test]
@@ -285,10 +296,15 @@ fn a_container_is_handed_the_files_that_the_settings_name() {
         arguments.contains(&&*format!("{}:/run/mcp-proxmox/token:ro", file.display())),
         "{arguments:?}"
     );
-    assert!(
-        arguments.contains(&&*format!("{}:/audit", home.0.join("log").display())),
-        "{arguments:?}"
-    );
+    let log = home.0.join("log/audit.jsonl");
+    let mount = format!("type=bind,source={},target=/audit/audit.jsonl", log.display());
+    assert!(arguments.contains(&&*mount), "{arguments:?}");
+    assert!(log.is_file(), "it is there, or the engine would refuse to start");
+    let folder = home.0.join("log").display().to_string();
+    let whole =
+        arguments.iter().filter(|word| word.contains(&folder) && !word.contains("audit.jsonl"));
+    assert_eq!(whole.count(), 0, "its folder may hold anything: {arguments:?}");
+    assert!(stderr.contains("nothing beside it") && stderr.contains("copytruncate"), "{stderr}");
     assert_eq!(entry["env"]["PVE_TOKEN_SECRET_FILE"], "/run/mcp-proxmox/token");
     assert_eq!(entry["env"]["PVE_AUDIT_LOG"], "/audit/audit.jsonl");
     assert!(arguments.last().unwrap().starts_with("ghcr.io/"), "{arguments:?}");

@@ -12,16 +12,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use mcp_proxmox::{
-    config::{
-        Config,
-        settings::{self, Setting},
-    },
-    failure::Failure,
+use mcp_proxmox::config::{
+    Config,
+    settings::{self, Setting},
 };
 
 use self::catalogue::{Entry, catalogue};
-use crate::process::{program, run};
+use crate::{
+    process::{program, run},
+    support,
+};
 
 const MADE: &str = "<!-- Made from the program by `UPDATE_DOCS=1 cargo test --workspace --test it documentation`; change it there. -->\n\n";
 
@@ -63,6 +63,20 @@ fn the_page_on_configuration_is_current() {
         );
     }
     page += "\nSee [clients](clients.md) for where they are written, [access](access.md) for the token, [TLS](tls.md) for trust.\n\n\
+        ## How they are written\n\n\
+        - Files (`PVE_TOKEN_SECRET_FILE`, `PVE_TLS_CA_FILE`, `PVE_AUDIT_LOG`) may begin with `~/`, also where a client starts the \
+          program without a shell. Give the whole path: nobody knows in which folder a client starts it.\n\
+        - Fingerprints are taken as PVE, `openssl` and others show them: `5C:5C:…`, `SHA256 Fingerprint=5C:5C:…`, `sha256:5c5c…`.\n\
+        - A default may be written out: `PVE_ALLOW_VMS=all`, `PVE_PROTECT_VMS=none`, `PVE_TOOLS=all`, `PVE_EXCLUDE_TOOLS=none`.\n\
+        - A tag or pool in `PVE_ALLOW_VMS` and `PVE_PROTECT_VMS` is no mistake where nothing in the cluster has it, but it guards \
+          nothing. In the tier `write`, `mcp-proxmox check` counts where writes may act and how many VMs and containers each \
+          member of the two lists matches.\n\n\
+        ## The way to Proxmox VE\n\n\
+        Requests go to `PVE_HOST` directly. **No proxy is used**: `HTTPS_PROXY`, `ALL_PROXY` and their like have no effect. Where a \
+        node cannot be reached directly, run the server where it can be, or bring the port near with a VPN or a tunnel, and say \
+        which name the certificate is for (`ssh -L 8006:pve1.lan:8006 admin@gateway`, then `PVE_HOST=127.0.0.1` and \
+        `PVE_TLS_SERVER_NAME=pve1.lan`). A reverse proxy in front of PVE is fine: its address, and its path if it has one, is \
+        `PVE_HOST`.\n\n\
         ## What a mistake looks like\n\n";
     let wrong = BTreeMap::from([
         ("PVE_HOST", "http://pve1.lan"),
@@ -79,8 +93,8 @@ fn the_page_on_configuration_is_current() {
     current("configuration.md", &page);
 }
 
-#[test]
-fn the_page_on_troubleshooting_is_current() {
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_on_troubleshooting_is_current() {
     let mut page = format!(
         "{MADE}# Troubleshooting\n\n\
          `mcp-proxmox check` goes the way to Proxmox VE step by step (address, TLS, token, version, privileges) and stops where \
@@ -96,22 +110,54 @@ fn the_page_on_troubleshooting_is_current() {
          | lists are empty or too short | the token sees less than there is: Proxmox VE leaves out what it may not see, without a word | `get_access`, or `mcp-proxmox check`, says which privilege is missing where |\n\
          | a VM is shown as running that is paused | one request for all guests cannot show it | `list_vms` with `exact: true`, or `get_vm_status` |\n"
     );
-    for (section, entries) in catalogue() {
+    for (section, entries) in catalogue().await {
         let _ = write!(page, "\n## {section}\n");
-        for Entry { title, why, error } in entries {
-            let told = Failure::from_pve("read the state of node pve1", &error).to_string();
+        for Entry { title, why, told, remedy, .. } in entries {
             let (what, hint) = told.split_once("\n\nhint: ").unwrap_or((&told, ""));
-            assert!(!hint.is_empty(), "{title}: there is nothing to do about it");
+            let remedy = remedy.unwrap_or(hint);
+            assert!(!remedy.is_empty(), "{title}: there is nothing to do about it");
             // The reader is the user.
-            let hint = hint.strip_prefix("only the user can mend this: ").unwrap_or(hint);
+            let remedy = remedy.strip_prefix("only the user can mend this: ").unwrap_or(remedy);
             let _ = write!(
                 page,
                 "\n### {title}\n\n> {what}\n\n**Why.** {why}\n\n**What to do.** {}\n",
-                capital(hint)
+                capital(remedy)
             );
         }
     }
     current("troubleshooting.md", &page);
+}
+
+/// What stands in the page is what the program says: what was asked is in its text, in a tool's or in `check`'s.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_failed_in_the_page_on_troubleshooting_is_work_that_the_program_does() {
+    let mut sources = String::new();
+    read_all(&root().join("crates/mcp-proxmox/src"), &mut sources);
+    let sources = sources.split("#[cfg(test)]").collect::<String>();
+    for (section, entries) in catalogue().await {
+        let asked: Vec<_> = entries.iter().filter_map(|entry| entry.asked).collect();
+        for asked in asked {
+            let (fixed, rest) = asked.split_once('{').unwrap_or((asked, ""));
+            let end = if rest.is_empty() { "\"" } else { "{" };
+            let is_there = [format!("\"{fixed}{end}"), format!("\"{}\"", fixed.trim_end())];
+            assert!(
+                is_there.iter().any(|text| sources.contains(text)),
+                "{section}: nothing in the program says `could not {asked}`"
+            );
+        }
+    }
+}
+
+/// The program's text below a folder.
+fn read_all(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read_all(&path, text);
+        } else {
+            text.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
 }
 
 /// A hint as a sentence of its own.
@@ -150,9 +196,13 @@ fn pages() -> Vec<(String, String)> {
 
 /// What `config` prints for each client stands in the page on clients. Places are those of Linux.
 #[cfg(target_os = "linux")]
-#[test]
-fn the_snippets_on_the_page_on_clients_are_current() {
+#[tokio::test]
+async fn the_snippets_on_the_page_on_clients_are_current() {
     const BEGIN: &str = "<!-- made: config ";
+    // The settings are checked, so that the file has to be there.
+    let sim = support::demo().await;
+    let authority = std::env::temp_dir().join(format!("pve-root-ca-{}.pem", std::process::id()));
+    fs::write(&authority, sim.ca_pem()).unwrap();
     let page = fs::read_to_string(root().join("docs/clients.md")).unwrap();
     let mut parts = page.split(BEGIN);
     let mut wanted = parts.next().unwrap().to_owned();
@@ -167,10 +217,13 @@ fn the_snippets_on_the_page_on_clients_are_current() {
         command
             .env("HOME", "/home/me")
             .env("PVE_HOST", "pve1.lan")
-            .env("PVE_TOKEN_ID", "mcp@pve!monitor");
+            .env("PVE_TOKEN_ID", "mcp@pve!monitor")
+            .env("PVE_TLS_CA_FILE", &authority);
         let (code, printed, errors) = run(command.args(["config", client]));
         assert_eq!(code, 0, "{errors}");
-        let printed = printed.replace(env!("CARGO_BIN_EXE_mcp-proxmox"), "/path/to/mcp-proxmox");
+        let printed = printed
+            .replace(env!("CARGO_BIN_EXE_mcp-proxmox"), "/path/to/mcp-proxmox")
+            .replace(authority.to_str().unwrap(), "/home/me/.config/pve-root-ca.pem");
         let place = errors.split("this goes into ").nth(1).unwrap().split(';').next().unwrap();
         let place = place.replace("/home/me", "~");
         let form = if client == "codex" { "toml" } else { "json" };
@@ -180,6 +233,7 @@ fn the_snippets_on_the_page_on_clients_are_current() {
         );
         clients.push(client.to_owned());
     }
+    fs::remove_file(&authority).unwrap();
     clients.sort();
     let (_, help, _) = run(program().args(["config", "--help"]));
     let all = help.split("[possible values: ").nth(1).unwrap().split(']').next().unwrap();

@@ -66,6 +66,7 @@ async fn the_problems_of_the_demo_cluster_are_found() {
     let sim = demo().await;
     let answer = answer(&sim, TOOL, json!({})).await;
     for (severity, text, evidence) in [
+        ("critical", "the kernel of pve3 logged 2 errors in the last day", "Pool 'rpool'"),
         ("warning", "1 guest is stopped although set to start at boot: 125 `legacy-crm`", "onboot"),
         ("warning", "storage nas is not available on pve2", "nfs"),
         ("warning", "storages are nearly full: nas (shared), local-zfs on pve3", "94.9%"),
@@ -90,10 +91,10 @@ async fn the_problems_of_the_demo_cluster_are_found() {
         assert_eq!(found["severity"], severity, "{text}");
         assert!(found["evidence"].as_str().unwrap().contains(evidence), "{found}");
     }
-    assert_eq!(findings(&answer).len(), 15, "{answer:#}");
-    assert_eq!(answer["summary"], "13 warning, 2 notice");
+    assert_eq!(findings(&answer).len(), 16, "{answer:#}");
+    assert_eq!(answer["summary"], "1 critical, 13 warning, 2 notice");
     assert!(answer.get("not_checked").is_none(), "{answer:#}");
-    assert!(tokens(&answer) < 1500, "{} tokens", tokens(&answer));
+    assert!(tokens(&answer) < 1600, "{} tokens", tokens(&answer));
     assert!(sim.peak_in_flight() <= 4);
     assert!(sim.requests().iter().all(|seen| seen.method == "GET"));
 }
@@ -188,6 +189,7 @@ async fn a_cluster_that_is_well_takes_a_few_lines_that_say_what_was_looked_at() 
         "memory",
         "swap",
         "load",
+        "kernel errors",
         "services",
         "replication",
         "backups on 1 storage",
@@ -203,7 +205,7 @@ async fn a_cluster_that_is_well_takes_a_few_lines_that_say_what_was_looked_at() 
     assert!(!checked.contains("Ceph"), "there is none");
     let text = mcp_proxmox::answer::text::draw(answer.as_object().unwrap());
     assert_eq!(text.lines().count(), 2, "{text}");
-    assert!(tokens(&answer) < 120, "{} tokens", tokens(&answer));
+    assert!(tokens(&answer) < 130, "{} tokens", tokens(&answer));
 }
 
 #[tokio::test]
@@ -341,7 +343,7 @@ async fn next_steps_show_something_and_what_is_never_looked_at_is_said() {
     let sim = demo().await;
     let health = answer(&sim, "get_cluster_health", json!({})).await;
     let checked = health["checked"].as_str().unwrap();
-    assert!(checked.ends_with("logs (search_logs severity=error)"), "{checked}");
+    assert!(checked.ends_with("logs but the kernel's (search_logs severity=error)"), "{checked}");
     let replication = finding(&health, "1 replication job is failing");
     assert_eq!(replication["next"], "get_system_log node=pve3 unit=pvescheduler");
     let log = json!({ "node": "pve3", "unit": "pvescheduler" });

@@ -58,7 +58,10 @@ async fn a_guest_a_node_and_a_storage_have_a_picture_and_their_figures_in_words(
 async fn what_has_no_past_is_told_and_not_drawn() {
     let sim = demo().await;
     let told = failure(&sim, "get_metrics_chart", json!({ "vm": "125" })).await;
-    assert!(told.contains("nothing is known of VM 125") && told.contains("timeframe"), "{told}");
+    assert!(
+        told.contains("nothing is known of VM 125 (`legacy-crm`)") && told.contains("timeframe"),
+        "{told}"
+    );
     let told = failure(&sim, "get_metrics_chart", json!({})).await;
     assert!(told.contains("give `vm`"), "{told}");
 }

@@ -59,7 +59,7 @@ async fn sixty_four_nodes_of_which_three_hang_are_judged_in_bounded_time() {
     // Of the others everything is known.
     assert!(!missed.contains("pve06"), "{missed}");
     let n_asked = sim.requests().len();
-    assert!(n_asked <= 20 + 61 * 7 + 3 + 48 + 16, "{n_asked} requests");
+    assert!(n_asked <= 20 + 61 * 8 + 3 + 48 + 16, "{n_asked} requests");
     let of_hanging = |node: &str| {
         let below = format!("/nodes/{node}/");
         sim.requests().iter().filter(|seen| seen.path.starts_with(&below)).count()

@@ -10,6 +10,7 @@
 )]
 
 mod asking;
+mod asking_ends;
 mod audit;
 mod bad_tools;
 mod budgets;
@@ -55,6 +56,7 @@ mod list_tasks;
 mod list_vms;
 mod load;
 mod logs;
+mod lost_answers;
 mod many_guests;
 mod methods;
 mod power;
@@ -76,6 +78,7 @@ mod secrets_of_tools;
 mod send_vm_keys;
 mod shutdown_vm;
 mod start_vm;
+mod states;
 mod stop_vm;
 mod support;
 mod suspend_vm;

@@ -59,7 +59,7 @@ async fn q132_a_stopped_guest_is_not_rebooted_but_can_be_started() {
 async fn q139_a_reboot_that_hangs_is_followed_and_nothing_else_is_sent() {
     let sim = start_with(100, |guest| guest.takes = Takes::UntilTold).await;
     let answer = answer(&sim, "reboot_vm", json!({ "vm": "100", "wait_seconds": 0 })).await;
-    assert_eq!(answer["outcome"], "running");
+    assert_eq!(answer["outcome"], "sent");
     assert!(notes(&answer).contains("send nothing else to this guest"), "{answer}");
     assert_eq!(posts(&sim), ["/nodes/pve1/qemu/100/status/reboot timeout=60"]);
     sim.forget_requests();

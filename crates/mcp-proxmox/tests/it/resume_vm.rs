@@ -27,7 +27,10 @@ async fn a_running_vm_goes_on_already_and_others_cannot() {
     assert!(told.contains("start_vm"), "{told}");
     let told = refusal(&sim, "resume_vm", json!({ "vm": "120" })).await;
     assert!(told.contains("container"), "{told}");
-    sim.change(|lab| lab.guest_mut(103).unwrap().state = State::Prelaunch);
+    sim.change(|lab| {
+        let guest = lab.guest_mut(103).unwrap();
+        (guest.state, guest.lock) = (State::Prelaunch, Some("backup".to_owned()));
+    });
     let told = refusal(&sim, "resume_vm", json!({ "vm": "103" })).await;
     assert!(told.contains("back it up"), "{told}");
 }

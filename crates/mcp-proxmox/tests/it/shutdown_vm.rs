@@ -86,7 +86,7 @@ async fn a_paused_guest_cannot_react_and_is_refused() {
 async fn a_shutdown_that_still_waits_holds_up_everything_but_a_stop() {
     let sim = start_with(100, |guest| guest.takes = Takes::UntilTold).await;
     let waiting = answer(&sim, "shutdown_vm", json!({ "vm": "100", "wait_seconds": 0 })).await;
-    assert_eq!((&waiting["outcome"], &waiting["after"]), (&json!("running"), &json!("running")));
+    assert_eq!((&waiting["outcome"], &waiting["after"]), (&json!("sent"), &json!("running")));
     // It runs, but not for long: `already` would be a lie.
     for tool in ["start_vm", "shutdown_vm", "reboot_vm", "suspend_vm", "reset_vm"] {
         sim.forget_requests();

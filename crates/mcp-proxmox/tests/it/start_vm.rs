@@ -91,6 +91,16 @@ async fn a_stale_lock_is_called_so_and_never_taken_off() {
     sim.change(|lab| lab.tasks.clear());
     let told = refusal(&sim, "start_vm", json!({ "vm": "105" })).await;
     assert!(told.contains("no task that this token can see"), "{told}");
+    assert!(told.contains("`qm unlock 105` on pve1"), "{told}");
+    // Containers are unlocked by another command, on their own node.
+    sim.change(|lab| {
+        lab.guest_mut(121).unwrap().lock = Some("snapshot".to_owned());
+        let task = ("pve2", "vzsnapshot", "121", "root@pam", (1_796_020_000, 1_796_020_060));
+        lab.tasks = vec![Task::ended(task.0, task.1, task.2, task.3, task.4, "unexpected status")];
+    });
+    let told = refusal(&sim, "start_vm", json!({ "vm": "121" })).await;
+    assert!(told.contains("locked (snapshot) by vzsnapshot") && told.contains("stale"), "{told}");
+    assert!(told.contains("`pct unlock 121` on pve2") && !told.contains("qm unlock"), "{told}");
 }
 
 #[tokio::test]
@@ -151,6 +161,23 @@ async fn warnings_of_the_task_are_told() {
 }
 
 #[tokio::test]
+async fn it_took_as_long_as_its_task_and_no_longer_than_the_call() {
+    let sim = start_with(101, |guest| guest.takes = Takes::Seconds(2)).await;
+    let began = std::time::Instant::now();
+    let started = answer(&sim, "start_vm", json!({ "vm": "101" })).await;
+    let call = began.elapsed().as_secs();
+    let took = started["took"].as_str().unwrap().strip_suffix('s').unwrap();
+    let took: u64 = took.parse().unwrap();
+    assert!((2..=call).contains(&took), "{started} in a call of {call} s");
+    let task = sim.change(|lab| lab.tasks.last().unwrap().clone());
+    // The task counts in whole seconds of the clock, so that one may be missing of the last.
+    let of_task = task.endtime.unwrap() - task.starttime;
+    assert!(of_task >= 1 && took + 1 >= of_task, "{started}, and the task took {of_task} s");
+    let again = answer(&sim, "start_vm", json!({ "vm": "101" })).await;
+    assert_eq!((&again["outcome"], again.get("took")), (&json!("already"), None));
+}
+
+#[tokio::test]
 async fn an_ha_managed_guest_is_followed_itself_and_not_its_task() {
     let mut lab = lab();
     let managed = lab.guest_mut(107).unwrap();
@@ -180,7 +207,8 @@ async fn an_ha_state_of_error_is_refused() {
 async fn whoever_does_not_want_to_wait_gets_the_task() {
     let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
     let answer = answer(&sim, "start_vm", json!({ "vm": "101", "wait_seconds": 0 })).await;
-    assert_eq!((&answer["outcome"], &answer["after"]), (&json!("running"), &json!("stopped")));
+    assert_eq!((&answer["outcome"], &answer["after"]), (&json!("sent"), &json!("stopped")));
+    assert!(notes(&answer).contains("sent; not waited for"), "{answer}");
     assert!(notes(&answer).contains("get_task"), "{answer}");
     // The next call finds the task, and sends nothing.
     sim.forget_requests();

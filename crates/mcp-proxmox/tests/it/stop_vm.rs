@@ -60,6 +60,12 @@ async fn q136_a_lock_is_found_before_and_in_the_task() {
     let told = crate::power::failure(&sim, "stop_vm", json!({ "vm": "105" })).await;
     assert!(told.contains("VM is locked (backup)") && told.contains("it is running"), "{told}");
     assert!(told.contains("list_tasks"), "{told}");
+    // Of a container in its own words.
+    sim.change(|lab| lab.guest_mut(120).unwrap().lock = Some("snapshot".to_owned()));
+    let free = json!({ "vmid": 120, "status": "running" });
+    sim.answer(Rule::get("/nodes/pve1/lxc/120/status/current").data(&free).times(1));
+    let told = crate::power::failure(&sim, "stop_vm", json!({ "vm": "120" })).await;
+    assert!(told.contains("CT is locked (snapshot)") && told.contains("it is running"), "{told}");
 }
 
 #[tokio::test]

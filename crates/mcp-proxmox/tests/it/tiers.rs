@@ -1,10 +1,12 @@
 //! The two tiers apart: what is not offered is refused without a word to PVE.
 
 use mcp_proxmox::tier::Level;
-use serde_json::json;
+use pve_sim::{DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
+use serde_json::{Value, json};
 
 use crate::{
     power::{posts, start, write_server},
+    process::{Program, program_for},
     support::{access, call_on, connect, failed, server},
 };
 
@@ -43,4 +45,35 @@ async fn in_the_write_tier_they_are_offered_with_their_hints() {
         assert_eq!(hints.destructive_hint, Some(is_hard), "{name}");
     }
     assert!(posts(&sim).is_empty());
+}
+
+/// Clients that know the mark let their user look at each call of a tool that has it.
+#[tokio::test(flavor = "multi_thread")]
+async fn exactly_the_tools_before_which_a_person_is_asked_are_marked_for_the_user() {
+    const MARK: &str = "anthropic/requiresUserInteraction";
+    let sim = start().await;
+    let hard = vec!["stop_vm", "reset_vm", "send_vm_keys"];
+    for (confirm, mut expected) in [
+        (None, hard.clone()),
+        (Some("never"), Vec::new()),
+        (Some("destructive"), hard),
+        (Some("always"), writing()),
+    ] {
+        let listed = tokio::task::block_in_place(|| {
+            let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+            command.env("PVE_ACCESS_TIER", "write");
+            command.envs(confirm.map(|value| ("PVE_CONFIRM", value)));
+            let mut program = Program::start(&mut command);
+            program.initialize("2025-11-25");
+            program.request("tools/list", json!({}))
+        });
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        assert!(tools.len() > writing().len(), "{listed}");
+        let is_marked = |tool: &&Value| tool["_meta"][MARK] == true;
+        let marked = tools.iter().filter(is_marked).map(|tool| tool["name"].as_str().unwrap());
+        let mut marked: Vec<&str> = marked.collect();
+        marked.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(marked, expected, "PVE_CONFIRM: {confirm:?}");
+    }
 }

@@ -1,5 +1,7 @@
 //! A guest: a VM or a container, what it is doing, and what it uses.
 
+use std::time::Instant;
+
 use super::{Takes, details::Details};
 use crate::cluster::{Screen, Terminal};
 
@@ -37,8 +39,10 @@ pub struct Guest {
     pub disk: u64,
     /// What it uses.
     pub usage: Usage,
-    /// For how long it has been running, in seconds.
+    /// For how long it has been running, in seconds: when the simulator was started, or when the guest was.
     pub uptime: u64,
+    /// When it was started, if that was while the simulator ran.
+    pub started: Option<Instant>,
     /// The process on the node, while it runs.
     pub pid: u32,
     /// Whether the guest agent is switched on in its configuration.
@@ -190,6 +194,7 @@ impl Guest {
             disk: 8 << 30,
             usage: Usage::default(),
             uptime: 0,
+            started: None,
             pid: 0,
             agent: false,
             serial: false,

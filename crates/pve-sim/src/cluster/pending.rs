@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Cluster, Guest, Kind, State, Task};
+use super::{Cluster, Guest, Kind, State, Task, Usage};
 use crate::date;
 
 /// How long it takes until something that was asked of a guest is done.
@@ -57,6 +57,7 @@ pub(crate) enum Change {
     Pause,
     Hibernate,
     Resume,
+    Reset,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -198,8 +199,10 @@ impl Cluster {
 fn apply(guest: &mut Guest, change: Change) {
     let pid = guest.pid.max(1000 + guest.vmid) + 7;
     let run = |guest: &mut Guest| {
+        stop(guest);
         let started = guest.clone().running(1);
-        *guest = Guest { lock: None, state: State::Running, pid, ..started };
+        let now = Some(Instant::now());
+        *guest = Guest { lock: None, state: State::Running, pid, started: now, ..started };
         guest.terminal.is_booting = true;
     };
     match change {
@@ -208,8 +211,10 @@ fn apply(guest: &mut Guest, change: Change) {
         Change::Resume => guest.state = State::Running,
         Change::Stop => stop(guest),
         Change::Pause if guest.kind == Kind::Qemu => guest.state = State::Paused,
+        // What did not run when it was reset waits at its beginning (tried with QEMU itself).
+        Change::Reset if guest.state != State::Running => guest.state = State::Prelaunch,
         // PVE cannot pause a container.
-        Change::Nothing | Change::Pause => {}
+        Change::Nothing | Change::Pause | Change::Reset => {}
         Change::Hibernate => {
             stop(guest);
             guest.lock = Some("suspended".to_owned());
@@ -219,12 +224,19 @@ fn apply(guest: &mut Guest, change: Change) {
 
 fn stop(guest: &mut Guest) {
     guest.state = State::Stopped;
+    let Usage { received, sent, read, written, .. } = &mut guest.usage;
+    for count in [received, sent, read, written] {
+        // What it will count in the first second of its next run, at the pace it had.
+        *count /= guest.uptime.max(1);
+    }
     guest.uptime = 0;
+    guest.started = None;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures;
 
     fn begun(takes: Takes) -> Cluster {
         let mut cluster = Cluster::of_nodes(None, &["pve1"]);
@@ -245,6 +257,19 @@ mod tests {
         cluster.looked_at(Some(&upid), None);
         assert_eq!(cluster.tasks[0].status, "OK");
         assert!(cluster.guest(100).unwrap().is_up());
+    }
+
+    #[test]
+    fn a_guest_that_was_started_counts_from_then_and_not_from_the_simulators_start() {
+        let mut cluster = begun(Takes::AtOnce);
+        let later = Duration::from_secs(600);
+        assert!(figures::of_guest(cluster.guest(100).unwrap(), later).uptime < 60);
+        let mut guest = Guest::vm(101, "pve1", "db").running(1000);
+        guest.usage.received = 5_000_000;
+        cluster.guests.push(guest);
+        cluster.wish(101, Change::Reboot);
+        let after = figures::of_guest(cluster.guest(101).unwrap(), later);
+        assert!(after.uptime < 60 && after.received < 500_000, "{after:?}");
     }
 
     #[test]

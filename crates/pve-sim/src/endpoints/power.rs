@@ -220,7 +220,7 @@ fn reset(world: &mut World, wanted: &Wanted<'_>, kind: Kind) -> Answer {
         return Answer::error(500, &format!("VM {} not running", asked.number()));
     }
     // The process and its uptime stay the same.
-    let work = ("qmreset", Change::Nothing, asked.unlocked());
+    let work = ("qmreset", Change::Reset, asked.unlocked());
     asked.carry_out(world, "reset", true, None, work)
 }
 

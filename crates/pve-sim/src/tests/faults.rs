@@ -76,6 +76,22 @@ async fn a_lost_answer_has_taken_effect_and_a_replaced_one_has_not() {
 }
 
 #[tokio::test]
+async fn an_answer_can_be_replaced_although_the_request_takes_effect() {
+    let path = "/nodes/pve1/qemu/107/status/start";
+    for (rule, is_up) in [
+        (Rule::post(path).status(599, "Too many redirections"), false),
+        (Rule::post(path).status(599, "Too many redirections").carried_out(), true),
+    ] {
+        let sim = lab().await;
+        sim.answer(rule);
+        assert_eq!(ask(&sim, "POST", path, ROOT, "").await.status, 599);
+        assert_eq!(sim.change(|lab| lab.guest(107).unwrap().is_up()), is_up);
+        assert_eq!(sim.change(|lab| lab.deeds.len()), usize::from(is_up));
+        assert_eq!(sim.n_requests(|seen| seen.path == path), 1);
+    }
+}
+
+#[tokio::test]
 async fn a_delayed_answer_takes_its_time_and_many_wait_at_once() {
     let sim = lab().await;
     let delay = Duration::from_millis(30);

@@ -36,7 +36,7 @@ pub(super) enum Secret {
 /// What becomes of a server of the same name that is there already and is not the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Existing {
-    /// It stays, and the merge is refused.
+    /// It stays, and nothing is merged.
     Keep,
     /// It is replaced.
     Replace,
@@ -49,15 +49,8 @@ pub(super) enum Merged {
     Changed(String),
     /// The server is there already, exactly so.
     Same,
-}
-
-impl Merged {
-    /// The refusal of a merge because of another server of that name.
-    pub(super) fn is_taken(name: &str) -> String {
-        format!(
-            "it has `{name}` already, with another command or other settings; --replace writes these instead, --name gives this one another name"
-        )
-    }
+    /// Another server of that name is there, and is to be kept.
+    Taken,
 }
 
 /// Merges an entry into a JSON file at `path`.
@@ -73,7 +66,7 @@ pub(super) fn merge_json(
         return Ok(Merged::Same);
     }
     if there.is_some() && existing == Existing::Keep {
-        return Err(Merged::is_taken(path.last().unwrap_or(&"")));
+        return Ok(Merged::Taken);
     }
     document.set(path, entry)?;
     Ok(Merged::Changed(document.into_text()))

@@ -39,7 +39,7 @@ fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, Stri
             return Ok(Merged::Same);
         }
         if existing == Existing::Keep {
-            return Err(Merged::is_taken(name));
+            return Ok(Merged::Taken);
         }
     }
     let item = if is_inline {
@@ -102,7 +102,7 @@ mod tests {
     fn merged(text: &str) -> String {
         match merge(text, &server(), Existing::Keep).unwrap() {
             Merged::Changed(after) => after,
-            Merged::Same => panic!("it was not there"),
+            Merged::Same | Merged::Taken => panic!("it was not there"),
         }
     }
 
@@ -130,9 +130,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_merged_is_refused() {
-        for text in ["mcp_servers = 1", "a = \n", "[mcp_servers.proxmox]\ncommand = 'mine'"] {
+        for text in ["mcp_servers = 1", "a = \n"] {
             assert!(merge(text, &server(), Existing::Keep).is_err(), "{text}");
         }
+        let kept = merge("[mcp_servers.proxmox]\ncommand = 'mine'", &server(), Existing::Keep);
+        assert!(matches!(kept, Ok(Merged::Taken)));
         let replaced =
             merge("[mcp_servers.proxmox]\ncommand = 'mine'", &server(), Existing::Replace);
         assert!(matches!(replaced, Ok(Merged::Changed(text)) if !text.contains("mine")));

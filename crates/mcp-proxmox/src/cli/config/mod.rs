@@ -32,6 +32,7 @@ use self::{
     client::{Client, Existing, Merged, Secret},
     place::Places,
     server::{Server, Via},
+    writing::Original,
 };
 use super::{
     complain, is_demo, print, tell, unless_of_the_demo, variable, warn_of_names, warn_of_the_demo,
@@ -111,7 +112,7 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<Exit
         options.get_one::<String>("file").map(PathBuf::from).or_else(|| (client.file)(&places));
     let snippet = match (client.merge)("", &server, Existing::Keep) {
         Ok(Merged::Changed(snippet)) => snippet,
-        Ok(Merged::Same) => String::new(),
+        Ok(Merged::Same | Merged::Taken) => String::new(),
         Err(wrong) => return Ok(complain(&wrong, 1)),
     };
     if !is_written {
@@ -143,14 +144,27 @@ pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<Exit
             tell_all(&notes);
             Ok(ExitCode::SUCCESS)
         }
-        Err(wrong) => Ok(complain(
+        Err(Unmerged { why, hint }) => Ok(complain(
             &format!(
-                "{} was not changed: {wrong}\n\nhint: put this in yourself:\n\n{}",
+                "{} was not changed: {why}\n\nhint: {hint}:\n\n{}",
                 file.display(),
                 snippet.trim_end()
             ),
             1,
         )),
+    }
+}
+
+/// Why a file was not changed.
+struct Unmerged {
+    why: String,
+    /// What to do with the text that follows.
+    hint: &'static str,
+}
+
+impl From<String> for Unmerged {
+    fn from(why: String) -> Self {
+        Self { why, hint: "put this in yourself" }
     }
 }
 
@@ -166,25 +180,38 @@ fn merge_into(
     file: &Path,
     server: &Server,
     existing: Existing,
-) -> Result<String, String> {
-    // Reading a pipe would wait for ever, and a device must not be replaced.
-    if std::fs::metadata(file).is_ok_and(|data| !data.is_file()) {
-        return Err("it is not a regular file".to_owned());
-    }
-    let before = match std::fs::read_to_string(file) {
-        Ok(text) => Some(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(format!("it cannot be read: {error}")),
+) -> Result<String, Unmerged> {
+    let shown = file.display();
+    let original = Original::open(file)?;
+    let before = original.text.as_deref().unwrap_or_default();
+    let after = match (client.merge)(before, server, existing)? {
+        Merged::Changed(after) => after,
+        Merged::Same => {
+            let mut done = format!("{shown} has it already, exactly so; nothing was written");
+            if server.holds_secret() && original.is_open_to_others() {
+                done += "\nit holds the token's secret, and others can read it: chmod 600 it";
+            }
+            return Ok(done);
+        }
+        Merged::Taken => {
+            return Err(Unmerged {
+                why: format!(
+                    "it has `{}` already, with another command or other settings",
+                    server.name
+                ),
+                hint: "--replace writes this instead and keeps a copy, --name NAME puts it beside under another name",
+            });
+        }
     };
-    let merged = (client.merge)(before.as_deref().unwrap_or_default(), server, existing)?;
-    let Merged::Changed(after) = merged else {
-        return Ok(format!("{} has it already, exactly so; nothing was written", file.display()));
-    };
-    let copy = writing::replace(file, before.as_deref(), &after)
+    let replaced = original
+        .replace(&after, server.holds_secret())
         .map_err(|error| format!("it cannot be written: {error}"))?;
-    let mut done = format!("{} now has the server `{}`", file.display(), server.name);
-    if let Some(copy) = copy {
+    let mut done = format!("{shown} now has the server `{}`", server.name);
+    if let Some(copy) = replaced.copy {
         let _ = write!(done, "; the file as it was: {}", copy.display());
+    }
+    if replaced.is_tightened {
+        done += "\nothers could read it; since it holds the token's secret, only its owner can now";
     }
     let _ = write!(done, "\nnext: {}", client.then);
     Ok(done)
@@ -205,6 +232,15 @@ fn server(
         None => Via::of_this_run(),
     };
     let name = text("name");
+    let is_recorded =
+        written(matches)(&settings::AUDIT_LOG).is_some_and(|file| !file.trim().is_empty());
+    if via == Via::Docker && is_recorded {
+        notes.push(
+            "the container sees the audit log's file and nothing beside it: where the log is rotated, let it be copied and cut \
+             (copytruncate), or start the client anew afterwards"
+                .to_owned(),
+        );
+    }
     if is_demo(matches) {
         let source = unless_of_the_demo(matches);
         Config::read_without_access(&source).map_err(|mistakes| mistakes.to_string())?;
@@ -265,10 +301,12 @@ fn server(
             let file = places
                 .below_home(".config/pve-token")
                 .unwrap_or_else(|| ".config/pve-token".into());
-            notes.push(format!(
-                "the secret is not in it: put it into {}, which only you should be able to read",
-                file.display()
-            ));
+            let shown = file.display();
+            notes.push(if file.is_file() {
+                format!("the secret is not in it: it is read from {shown}, which is there")
+            } else {
+                format!("the secret is not in it: put it into {shown}, which only you should be able to read")
+            });
             let place =
                 environment.iter().position(|(name, _)| *name == settings::TOKEN_ID.variable);
             let after = place.map_or(environment.len(), |place| place + 1);

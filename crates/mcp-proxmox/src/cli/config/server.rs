@@ -1,13 +1,13 @@
 //! The server as a client starts it: a command, its arguments, its environment.
 
-use std::{
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+use std::{path::PathBuf, str::FromStr};
 
 use serde_json::{Map, Value, json};
 
-use crate::config::settings::{self, Setting};
+use crate::config::{
+    at_home,
+    settings::{self, Setting},
+};
 
 /// The image that `--via docker` runs.
 const IMAGE: &str = concat!("ghcr.io/drmfar/mcp-proxmox:", env!("CARGO_PKG_VERSION"));
@@ -79,7 +79,7 @@ impl Server {
     ) -> Self {
         for (variable, value) in &mut environment {
             if PATHS.iter().any(|setting| setting.variable == *variable)
-                && let Ok(path) = std::path::absolute(&*value)
+                && let Ok(path) = std::path::absolute(at_home(value))
             {
                 *value = path.to_string_lossy().into_owned();
             }
@@ -102,6 +102,11 @@ impl Server {
             fills_in_secret,
             starts_slowly,
         }
+    }
+
+    /// Whether the token's secret itself is in it.
+    pub(super) fn holds_secret(&self) -> bool {
+        self.environment.iter().any(|(name, _)| *name == settings::TOKEN_SECRET.variable)
     }
 
     /// The environment as JSON, where `reference` is how this client writes a variable of its own.
@@ -159,10 +164,12 @@ fn container(environment: &mut [(&'static str, String)], fills_in_secret: bool) 
         let outside = PathBuf::from(&*value);
         let name = outside.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if *variable == settings::AUDIT_LOG.variable {
-            // The file may not be there yet: its folder is handed in, to be written to.
-            let folder = outside.parent().unwrap_or(Path::new(".")).to_string_lossy().into_owned();
-            arguments.extend(words(&["--volume", &format!("{folder}:/audit")]));
-            *value = format!("/audit/{name}");
+            // It alone, since its folder may hold anything; it is there, as the settings were checked. Were it
+            // not, `--volume` would make a folder of its name.
+            let inside = format!("/audit/{name}");
+            let both = format!("type=bind,source={},target={inside}", outside.display());
+            arguments.extend(words(&["--mount", &both]));
+            *value = inside;
         } else {
             let inside = format!("/run/mcp-proxmox/{name}");
             arguments.extend(words(&["--volume", &format!("{}:{inside}:ro", outside.display())]));

@@ -1,63 +1,139 @@
 //! Replaces a file without ever losing what it held: a copy beside it first, then all at once.
 //!
 //! **The file is whole at every moment**: the new text goes to a file of its own, is on disk, and then takes
-//! the old one's place. A link stays a link: what it leads to is replaced.
+//! the old one's place. A link stays a link: what it leads to is replaced. **Whose it is and who may read it stays
+//! so**, but for others than its owner where it is to hold a secret.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, Metadata, OpenOptions},
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
-/// Replaces the text of `file`, which was `before` (`None`: there was none). Returns where the copy of the old
-/// one lies.
-pub(super) fn replace(
-    file: &Path,
-    before: Option<&str>,
-    after: &str,
-) -> io::Result<Option<PathBuf>> {
-    let file = match fs::canonicalize(file) {
-        Ok(file) if !fs::metadata(&file)?.is_file() => {
-            return Err(io::Error::other("it is not a regular file"));
+/// A file that is to be replaced, as it was found.
+pub(super) struct Original {
+    file: PathBuf,
+    /// What it held; `None`: there was none.
+    pub(super) text: Option<String>,
+}
+
+/// What came of replacing it.
+#[derive(Debug)]
+pub(super) struct Replaced {
+    /// Where the copy of the old one lies.
+    pub(super) copy: Option<PathBuf>,
+    /// Others could read it before, and cannot any more.
+    pub(super) is_tightened: bool,
+}
+
+impl Original {
+    /// Finds a file and reads it. **The only place that looks what it is**: reading a pipe would wait for ever,
+    /// and a device must not be replaced.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub(super) fn open(file: &Path) -> Result<Self, String> {
+        let unread = |error: io::Error| format!("it cannot be read: {error}");
+        match fs::canonicalize(file) {
+            Ok(file) if !fs::metadata(&file).map_err(unread)?.is_file() => {
+                Err("it is not a regular file".to_owned())
+            }
+            Ok(file) => {
+                let text = Some(fs::read_to_string(&file).map_err(unread)?);
+                Ok(Self { file, text })
+            }
+            Err(_) if fs::symlink_metadata(file).is_ok() => {
+                Err("it is a link that leads nowhere, or it cannot be reached".to_owned())
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(Self { file: file.to_owned(), text: None })
+            }
+            Err(error) => Err(unread(error)),
         }
-        Ok(file) => file,
-        Err(_) if fs::symlink_metadata(file).is_ok() => {
-            return Err(io::Error::other("it is a link that leads nowhere"));
-        }
-        Err(_) => file.to_owned(),
-    };
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
     }
-    let (new, mut out) = fresh(&file, "new")?;
-    let copied = (|| {
+
+    /// Whether others than its owner can read it.
+    pub(super) fn is_open_to_others(&self) -> bool {
+        fs::metadata(&self.file).is_ok_and(|data| is_open_to_others(&data))
+    }
+
+    /// Replaces it. What `is_secret` is for its owner alone from then on.
+    pub(super) fn replace(self, after: &str, is_secret: bool) -> io::Result<Replaced> {
+        if let Some(folder) = self.file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let (new, out) = fresh(&self.file, "new")?;
+        let replaced = self.exchange(&new, out, after, is_secret);
+        if replaced.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        replaced
+    }
+
+    fn exchange(
+        &self,
+        new: &Path,
+        mut out: File,
+        after: &str,
+        is_secret: bool,
+    ) -> io::Result<Replaced> {
         out.write_all(after.as_bytes())?;
-        if before.is_some() {
-            fs::set_permissions(&new, fs::metadata(&file)?.permissions())?;
+        let mut is_tightened = false;
+        if self.text.is_some() {
+            let data = fs::metadata(&self.file)?;
+            is_tightened = is_secret && is_open_to_others(&data);
+            keep(&data, &out, is_tightened)?;
         }
         out.sync_all()?;
         drop(out);
         // The client may have written meanwhile.
-        if fs::read_to_string(&file).ok().as_deref() != before {
+        if fs::read_to_string(&self.file).ok() != self.text {
             return Err(io::Error::other("it changed meanwhile; nothing was written"));
         }
-        let copy = before.map(|_| backup(&file)).transpose()?;
-        fs::rename(&new, &file)?;
-        Ok(copy)
-    })();
-    if copied.is_err() {
-        let _ = fs::remove_file(&new);
+        let copy = self.text.is_some().then(|| backup(&self.file)).transpose()?;
+        fs::rename(new, &self.file)?;
+        Ok(Replaced { copy, is_tightened })
     }
-    copied
 }
 
 /// Copies a file to a name beside it that nothing has yet.
 fn backup(file: &Path) -> io::Result<PathBuf> {
     let (path, mut copy) = fresh(file, "backup")?;
     copy.write_all(&fs::read(file)?)?;
-    fs::set_permissions(&path, fs::metadata(file)?.permissions())?;
+    keep(&fs::metadata(file)?, &copy, false)?;
     copy.sync_all()?;
     Ok(path)
+}
+
+/// Gives a new file the owner and the mode of the old one; where it is `tightened`, nobody else may read it.
+#[cfg(unix)]
+fn keep(old: &Metadata, new: &File, is_tightened: bool) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+
+    let own = new.metadata()?;
+    if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
+        fchown(new, Some(old.uid()), Some(old.gid())).map_err(|error| {
+            io::Error::new(error.kind(), format!("its owner and group cannot be kept: {error}"))
+        })?;
+    }
+    let mode = old.permissions().mode() & if is_tightened { 0o700 } else { 0o7777 };
+    new.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep(old: &Metadata, new: &File, _is_tightened: bool) -> io::Result<()> {
+    new.set_permissions(old.permissions())
+}
+
+#[cfg(unix)]
+fn is_open_to_others(data: &Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&data.permissions()) & 0o077 != 0
+}
+
+/// Elsewhere the folder decides.
+#[cfg(not(unix))]
+fn is_open_to_others(_data: &Metadata) -> bool {
+    false
 }
 
 /// A new file beside `file`, which only its owner can read.
@@ -86,17 +162,28 @@ mod tests {
     fn what_is_no_file_is_left_alone() {
         let folder = std::env::temp_dir().join(format!("writing-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let told = replace(&folder, None, "x").unwrap_err().to_string();
-        assert!(told.contains("not a regular file"), "{told}");
+        let told = |file: &Path| Original::open(file).map(|_| ()).unwrap_err();
+        assert!(told(&folder).contains("not a regular file"));
         #[cfg(unix)]
         {
             let link = folder.join("link");
             let _ = fs::remove_file(&link);
             std::os::unix::fs::symlink(folder.join("nowhere"), &link).unwrap();
-            let told = replace(&link, None, "x").unwrap_err().to_string();
-            assert!(told.contains("leads nowhere"), "{told}");
+            assert!(told(&link).contains("leads nowhere"));
             assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         }
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_somebody_wrote_meanwhile_stays() {
+        let file = std::env::temp_dir().join(format!("writing-meanwhile-{}", std::process::id()));
+        fs::write(&file, "old").unwrap();
+        let original = Original::open(&file).unwrap();
+        fs::write(&file, "theirs").unwrap();
+        let told = original.replace("ours", false).unwrap_err().to_string();
+        assert!(told.contains("changed meanwhile"), "{told}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
+        fs::remove_file(&file).unwrap();
     }
 }

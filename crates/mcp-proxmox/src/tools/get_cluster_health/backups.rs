@@ -99,12 +99,15 @@ fn stale(
         counted(found.len(), "guest")
     );
     let evidence = format!("{n_none} of them have none at all; templates are left out");
-    // What a job has is looked for in the logs; of the others there is nothing to find.
+    // What a job has is looked for in the logs; of the others there is nothing to find there.
     let outside = facts.not_backed_up.as_deref().unwrap_or_default();
     let is_in_job = |guest: &&guest::Listed| !outside.iter().any(|other| other.vmid == guest.vmid);
-    let first = found.iter().map(|(_, guest)| *guest).find(is_in_job).unwrap_or(first);
-    let vmid = first.vmid.map(|vmid| vmid.to_string()).unwrap_or_default();
-    report.found(severity, what, evidence, format!("search_logs vm={vmid}"));
+    let vmid = |guest: &guest::Listed| guest.vmid.map(|it| it.to_string()).unwrap_or_default();
+    let next = match found.iter().map(|(_, guest)| *guest).find(is_in_job) {
+        Some(guest) => format!("search_logs vm={}", vmid(guest)),
+        None => format!("get_vm_details vm={}", vmid(first)),
+    };
+    report.found(severity, what, evidence, next);
 }
 
 /// Backups that were looked at and found bad.

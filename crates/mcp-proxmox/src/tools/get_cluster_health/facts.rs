@@ -3,7 +3,7 @@
 //! First the list of nodes, alone, since a wrong token costs PVE's 3 s each time. Then everything that the
 //! cluster's file system answers at once. Then the nodes, a few side by side, each with its own time (see
 //! [`node`]), while the storages that hold backups are read one after the other ([`volumes`]). **The number
-//! of requests is bounded:** some 20, at most 9 for each node that is online, and two fixed budgets.
+//! of requests is bounded:** some 20, at most 10 for each node that is online, and two fixed budgets.
 
 pub(super) mod ask;
 pub(super) mod node;
@@ -197,6 +197,17 @@ async fn ceph_status(part: Reader) -> Known<Option<ceph::Status>> {
 }
 
 impl Facts {
+    /// Why the token may not read the journal of this node, where that is known.
+    pub(super) fn may_read_journal(&self, node: &NodeName) -> Known<()> {
+        let path = format!("/nodes/{node}");
+        match &self.rights {
+            Ok(rights) if !rights.has(&path, &["Sys.Syslog"]) => {
+                Err(format!("the API token lacks the privilege Sys.Syslog on {path}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the token may read a journal somewhere, or that is not known.
     pub(super) fn may_read_journals(&self) -> bool {
         let none = |rights: &Rights| rights.extent("/nodes", &["Sys.Syslog"]) == Extent::None;

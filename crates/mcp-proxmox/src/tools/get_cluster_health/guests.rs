@@ -40,7 +40,8 @@ fn by_ha(guests: &[Listed], report: &mut Report) {
             are(down.len(), "guest"),
             named(&down)
         );
-        let evidence = "HA state started, status stopped; HA may be starting it at this moment";
+        let evidence =
+            "HA state started, status stopped; if no task starts it now, the HA manager does not";
         report.found(Severity::Critical, what, evidence, status_of(first));
     }
 }

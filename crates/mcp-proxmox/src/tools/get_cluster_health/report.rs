@@ -6,7 +6,7 @@ use super::Output;
 use crate::answer::{Table, clean::paragraph};
 
 /// What nobody should take the report for.
-const NEVER: &str = "Never looked at: disks (SMART, ZFS); interface errors (get_network_stats node=…); logs (search_logs severity=error)";
+const NEVER: &str = "Never looked at: disks (SMART, ZFS); interface errors (get_network_stats node=…); logs but the kernel's (search_logs severity=error)";
 /// How many findings are shown. Checks fold what is alike, so that it takes a great disaster to pass this.
 const FINDINGS: usize = 40;
 /// How many things that were not looked at are told.

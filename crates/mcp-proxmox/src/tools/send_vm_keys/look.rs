@@ -17,6 +17,7 @@ use crate::{
     failure::Failure,
     lookup::guest::{Found, find},
     policy::Marks,
+    rights::grant,
 };
 
 /// How long what is not the guest's own state may take, in seconds.
@@ -58,9 +59,7 @@ pub(super) async fn at(
         return Err(Failure::new(format!(
             "the API token lacks the privilege VM.Console on /vms/{vmid}; nothing was typed"
         ))
-        .hint(format!(
-            "its owner can make a role with it (`pveum role add ConsoleUser --privs VM.Console`) and give it to the token on /vms/{vmid}; with privilege separation the user needs it too"
-        )));
+        .hint(grant::advice("VM.Console", &format!("/vms/{vmid}"))));
     }
     if into == Into::Terminal {
         console::refuse_in_words(&found, &current, version)?;

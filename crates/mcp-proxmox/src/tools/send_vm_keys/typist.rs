@@ -202,7 +202,7 @@ async fn hear(terminal: &mut OpenTerminal, heard: &mut Heard, pause: Duration) {
 fn not_opened(scene: &Scene, error: &ConsoleError) -> Failure {
     let asked = format!("open {}", scene.place());
     let failure = match &error.problem {
-        ConsoleProblem::NotOpened(error) => console::refused(&asked, error),
+        ConsoleProblem::NotOpened(error) => Failure::from_pve(&asked, error),
         problem => Failure::new(format!("could not {asked}: {}", sentence(&problem.to_string()))),
     };
     Failure::new(format!("{}; nothing was typed", failure.what()))

@@ -4,7 +4,11 @@ use pve_sim::Rule;
 use serde_json::json;
 
 use super::{lab, listing, saying};
-use crate::support::{answer, notes, row, rows};
+use crate::{
+    in_the_way::TOOLS as POWER,
+    power,
+    support::{answer, notes, row, rows},
+};
 
 #[tokio::test]
 async fn q067_a_paused_vm_is_not_called_running() {
@@ -46,6 +50,12 @@ async fn q069_a_hibernated_vm_is_told_from_a_stopped_one() {
     assert_eq!(filtered["total"], 1);
     let stopped = answer(&sim, "list_vms", json!({ "status": "stopped" })).await;
     assert_eq!(stopped["total"], 0);
+    // Its lock is none that is in the way: a start resumes it.
+    let started = power::answer(&sim, "start_vm", json!({ "vm": "101" })).await;
+    assert_eq!(
+        (&started["outcome"], &started["before"], &started["after"]),
+        (&json!("done"), &json!("hibernated"), &json!("running"))
+    );
 }
 
 #[tokio::test]
@@ -75,6 +85,18 @@ async fn q075_a_lock_is_shown_and_never_offered_to_be_taken_off() {
         let status = answer(&sim, "get_vm_status", json!({ "vm": "100" })).await;
         assert_eq!((&status["lock"], &status["status"]), (&json!(lock), &json!("running")));
         assert!(!status.to_string().contains("unlock"), "{status}");
+    }
+    // It is in the way of whatever is asked, with its name, and nothing here takes it off.
+    for lock in locks {
+        for (tool, state) in POWER {
+            sim.change(|lab| {
+                let guest = lab.guest_mut(100).unwrap();
+                (guest.state, guest.lock) = (state, Some(lock.to_owned()));
+            });
+            let told = power::refusal(&sim, tool, json!({ "vm": "100" })).await;
+            assert!(told.contains(&format!("is locked ({lock})")), "{tool}: {told}");
+            assert!(told.contains("this server never unlocks"), "{tool}: {told}");
+        }
     }
 }
 

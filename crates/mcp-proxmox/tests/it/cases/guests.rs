@@ -4,7 +4,11 @@ use pve_sim::{Guest, Rule};
 use serde_json::json;
 
 use super::{CURRENT, asked, lab, listing, n_asked, refusing};
-use crate::support::{answer, failure, notes, row, rows};
+use crate::{
+    in_the_way::TOOLS as POWER,
+    power,
+    support::{answer, failure, notes, row, rows},
+};
 
 #[tokio::test]
 async fn q060_a_guest_without_a_name_is_not_lost() {
@@ -70,6 +74,12 @@ async fn q063_a_name_of_two_guests_is_refused_with_both() {
     assert_eq!(asked(&sim), ["/cluster/resources"; 2], "nothing was asked of either");
     let one = answer(&sim, "get_vm_status", json!({ "vm": "100" })).await;
     assert_eq!(one["vmid"], 100);
+    // Nor is anything done to either.
+    for (tool, _) in POWER {
+        let told = power::failure(&sim, tool, json!({ "vm": "web" })).await;
+        assert!(told.contains("100 (qemu on pve1), 200 (lxc on pve2)"), "{tool}: {told}");
+    }
+    assert!(power::posts(&sim).is_empty());
 }
 
 #[tokio::test]
@@ -86,6 +96,21 @@ async fn q064_digits_are_a_vmid_even_where_they_are_a_name() {
         assert!(told.contains("the guest 100 has the name `101`"), "{told}");
     }
     assert_eq!(n_asked(&sim, CURRENT), 0, "the guest of that name was asked");
+    // And it is the one that something is done to.
+    for (tool, state) in POWER {
+        sim.forget_requests();
+        sim.change(|lab| {
+            let guest = lab.guest_mut(101).unwrap();
+            *guest = Guest { state, ..Guest::vm(101, "pve1", "db1").running(3600) };
+            lab.deeds.clear();
+        });
+        let done = power::answer(&sim, tool, json!({ "vm": "101" })).await;
+        assert_eq!((&done["outcome"], &done["vmid"]), (&json!("done"), &json!(101)), "{tool}");
+        assert!(notes(&done).contains("the guest 100 has the name `101`"), "{tool}: {done}");
+        let posts = power::posts(&sim);
+        assert!(posts.len() == 1 && posts[0].contains("/qemu/101/"), "{tool}: {posts:?}");
+        assert!(sim.change(|lab| lab.deeds.iter().all(|deed| deed.vmid == 101)), "{tool}");
+    }
 }
 
 #[tokio::test]
@@ -171,6 +196,35 @@ async fn q081_a_guest_that_has_moved_is_found_where_it_is() {
     sim.forget_requests();
     answer(&sim, "get_vm_status", json!({ "vm": "app1" })).await;
     assert_eq!((n_asked(&sim, CURRENT), n_asked(&sim, there)), (0, 1));
+    // What is done to it is done where it is, also when the list did not know yet.
+    for (tool, state) in POWER {
+        let sim = lab().await;
+        sim.change(|lab| {
+            let guest = lab.guest_mut(100).unwrap();
+            (guest.node, guest.state) = ("pve2".to_owned(), state);
+        });
+        sim.answer(Rule::get("/cluster/resources?type=vm").data(&guest("pve1")).times(1));
+        let done = power::answer(&sim, tool, json!({ "vm": "app1" })).await;
+        assert_eq!((&done["outcome"], &done["node"]), (&json!("done"), &json!("pve2")), "{tool}");
+        let posts = power::posts(&sim);
+        assert!(posts.len() == 1 && posts[0].starts_with("/nodes/pve2/qemu/100/"), "{posts:?}");
+    }
+    // It moves between the look and the request, which then finds nobody there.
+    for (tool, told_so) in [
+        ("shutdown_vm", "the guest is not on that node"),
+        ("stop_vm", "qemu-server/100.conf' does not exist; it is running on pve2 now"),
+    ] {
+        let sim = lab().await;
+        let here =
+            json!({ "vmid": 100, "name": "app1", "status": "running", "qmpstatus": "running" });
+        sim.change(|lab| lab.guest_mut(100).unwrap().node = "pve2".to_owned());
+        sim.answer(Rule::get("/cluster/resources?type=vm").data(&guest("pve1")).times(1));
+        sim.answer(Rule::get(CURRENT).data(&here).times(1));
+        let told = power::failure(&sim, tool, json!({ "vm": "app1" })).await;
+        assert!(told.contains(told_so), "{tool}: {told}");
+        assert_eq!(power::posts(&sim).len(), 1, "{tool}");
+        assert!(sim.change(|lab| lab.guest(100).unwrap().is_up()), "{tool}");
+    }
 }
 
 #[tokio::test]

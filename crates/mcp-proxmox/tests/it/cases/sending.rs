@@ -24,7 +24,7 @@ fn db1() -> GuestRef {
 
 /// What every tool that writes sends with, and says.
 #[tokio::test]
-async fn q024_a_write_whose_answer_is_lost_is_sent_once_and_its_outcome_is_open() {
+async fn a_write_whose_answer_is_lost_is_sent_once_and_says_that_its_outcome_is_open() {
     let gateway = Rule::post(START).status(504, "Gateway Timeout").body("<html>");
     let mut silent = Vec::new();
     for rule in [

@@ -1,6 +1,6 @@
 //! Asking, and the reason in words where it failed.
 
-use pve_client::{Get, Reader, RefusalKind};
+use pve_client::{Error, Get, Reader, RefusalKind};
 
 use crate::failure::{Failure, is_silence};
 
@@ -33,10 +33,18 @@ impl Asking {
 
     /// Asks one thing, if that makes sense.
     pub(super) async fn ask<T>(&mut self, request: Get<T>) -> Known<T> {
+        self.ask_by(async |pve| pve.get(request).await).await
+    }
+
+    /// The same for what takes more than one request.
+    pub(super) async fn ask_by<T>(
+        &mut self,
+        way: impl AsyncFnOnce(&Reader) -> Result<T, Error>,
+    ) -> Known<T> {
         if let Some(reason) = &self.gone {
             return Err(reason.clone());
         }
-        let error = match self.pve.get(request).await {
+        let error = match way(&self.pve).await {
             Ok(answer) => {
                 self.has_answered = true;
                 return Ok(answer);

@@ -17,7 +17,12 @@ use super::{
     ask::{Asking, Known},
     volumes,
 };
-use crate::{call::Call, tools::get_cluster_health::locks};
+use crate::{
+    answer::log_text::Severity,
+    call::Call,
+    logs::journal::{self, Query},
+    tools::get_cluster_health::{kernel, locks},
+};
 
 /// How long the first answer of a node may take, in seconds. A node that hangs costs this and no more.
 const FIRST_SECONDS: u64 = 6;
@@ -35,6 +40,8 @@ const CONFIGS: usize = 48;
 const EXACT_NODES: usize = 8;
 /// How many failed tasks of a node are read.
 pub(crate) const TASKS: u32 = 200;
+/// How many complaints of a kernel are read.
+const COMPLAINTS: usize = 100;
 /// How far back tasks are looked for by their start, in seconds. Those that ended within the last day count.
 const TASK_START: i64 = 36 * 3600;
 
@@ -55,6 +62,8 @@ pub(crate) struct Said {
     pub(crate) ahead: Known<i64>,
     pub(crate) services: Known<Vec<pve_node::Service>>,
     pub(crate) certificates: Known<Vec<pve_node::CertificateInfo>>,
+    /// What its kernel complained of in the last day.
+    pub(crate) kernel: Known<journal::Read>,
     /// Tasks that failed or warned.
     pub(crate) tasks: Known<Vec<task::Listed>>,
     /// Tasks that run. `None` where no guest of it is locked.
@@ -80,6 +89,8 @@ pub(crate) struct Plan {
     is_replicating: bool,
     has_locks: bool,
     wants_vms: bool,
+    /// Why its journal may not be read, if it may not.
+    journal: Known<()>,
     configs: Vec<GuestRef>,
     disks: Vec<StorageId>,
 }
@@ -129,6 +140,7 @@ impl Facts {
                     .any(|guest| guest.vmid.is_some_and(|vmid| replicated.contains(&vmid))),
                 has_locks: on(&node.name).any(|guest| locks::lock(guest).is_some()),
                 wants_vms: is_small && on(&node.name).any(is_running_vm),
+                journal: self.may_read_journal(&node.name),
                 configs: stopped
                     .iter()
                     .map(|(_, guest)| guest)
@@ -217,6 +229,13 @@ async fn ask_one(pve: &Reader, call: &Call, plan: Plan, end: Instant) -> NodeFac
     for storage in &plan.disks {
         disks.push((storage.clone(), node.ask(storage::content(name, storage, None)).await));
     }
+    let kernel = match plan.journal.clone() {
+        Ok(()) => {
+            let query = complaints(call);
+            node.ask_by(async |pve| journal::read(pve, name, &query).await).await
+        }
+        Err(reason) => Err(reason),
+    };
     // The slowest at the end, so that it holds up nothing else.
     let vms = if plan.wants_vms { Some(node.ask(guest::list_full(name)).await) } else { None };
     let Asking { gone, is_daemon_dead, .. } = node;
@@ -225,6 +244,7 @@ async fn ask_one(pve: &Reader, call: &Call, plan: Plan, end: Instant) -> NodeFac
         ahead,
         services,
         certificates,
+        kernel,
         tasks,
         running,
         replication,
@@ -245,6 +265,19 @@ async fn clock(node: &mut Asking, name: &NodeName) -> Known<i64> {
     let there = clock.time.ok_or_else(|| "the node did not say its time".to_owned())?;
     // Its answer is cut to whole seconds, which is half a second too little on average.
     Ok((there * 1000 + 500 - here) / 1000)
+}
+
+/// Versions that filter by themselves send only these; of others so many of the newest entries are looked at.
+fn complaints(call: &Call) -> Query {
+    Query {
+        since: Some(call.now.as_microsecond() - kernel::SECONDS * 1_000_000),
+        severity: Some(Severity::Error),
+        unit: Some("kernel".to_owned()),
+        limit: COMPLAINTS,
+        characters: usize::MAX,
+        most: 1000,
+        ..Query::default()
+    }
 }
 
 fn failed(call: &Call) -> Filter {
@@ -283,6 +316,7 @@ impl Said {
             ahead: Ok(0),
             services: Ok(Vec::new()),
             certificates: Ok(Vec::new()),
+            kernel: Ok(journal::Read::default()),
             tasks: Ok(Vec::new()),
             running: None,
             replication: None,
@@ -312,6 +346,7 @@ mod tests {
             is_replicating: false,
             has_locks: false,
             wants_vms: true,
+            journal: Ok(()),
             configs: Vec::new(),
             disks: Vec::new(),
         };

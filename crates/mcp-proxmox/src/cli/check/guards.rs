@@ -1,0 +1,55 @@
+//! Where writes may act, as the settings say it: counted, since a misspelt tag or pool guards nothing and makes
+//! no mistake that could be told.
+
+use pve_client::{Error, guest::Listed};
+
+use crate::{
+    answer::clean::label,
+    config::{Config, Confirm, GuestSet},
+    failure::Failure,
+    lookup::guest::tags,
+};
+
+/// The lines that tell it.
+pub(super) fn told(config: &Config, guests: Result<Vec<Listed>, Error>) -> Vec<String> {
+    let Config { allow, protect, confirm, audit_log, .. } = config;
+    let asks = match confirm {
+        Confirm::Never => "nobody is asked",
+        Confirm::Destructive => "a person is asked before what may lose something",
+        Confirm::Always => "a person is asked before each",
+    };
+    let kept = match audit_log {
+        Some(file) => format!("recorded in {}", label(&file.to_string_lossy())),
+        None => "not recorded".to_owned(),
+    };
+    let guests = match guests {
+        Ok(guests) => guests,
+        Err(error) => {
+            let failure = Failure::from_pve("list the VMs and containers", &error);
+            return vec![format!("writes      {asks}; {kept}; {}", failure.what())];
+        }
+    };
+    let may = |guest: &&Listed| {
+        !belongs(protect, guest) && allow.as_ref().is_none_or(|allow| belongs(allow, guest))
+    };
+    let (n, n_may) = (guests.len(), guests.iter().filter(may).count());
+    let on = format!("writes      on {n_may} of {n} VMs and containers that the token sees");
+    let lists = [("PVE_ALLOW_VMS", allow.as_ref()), ("PVE_PROTECT_VMS", Some(protect))];
+    let parts = lists.into_iter().flat_map(|(variable, set)| {
+        set.into_iter().flat_map(GuestSet::parts).map(move |part| (variable, part))
+    });
+    let parts = parts.map(|(variable, part)| {
+        let n = guests.iter().filter(|guest| belongs(&part, guest)).count();
+        let of = label(&part.to_string());
+        match n {
+            0 => format!("            {variable}: {of} matches nothing: is it spelled as in PVE?"),
+            n => format!("            {variable}: {of} matches {n}"),
+        }
+    });
+    [format!("{on}; {asks}; {kept}")].into_iter().chain(parts).collect()
+}
+
+fn belongs(set: &GuestSet, guest: &Listed) -> bool {
+    let Some(vmid) = guest.vmid else { return false };
+    set.contains(vmid.get(), tags(guest.tags.as_deref()), guest.pool.as_deref())
+}

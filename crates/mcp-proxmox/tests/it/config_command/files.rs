@@ -1,0 +1,62 @@
+//! What becomes of the client's file beside its text: whose it is, and who may read it.
+
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
+use super::Home;
+use crate::process::run;
+
+#[test]
+fn a_link_stays_a_link_and_a_file_keeps_its_mode() {
+    let home = Home::new("link");
+    let file = home.put("dotfiles/mcp.json", "{}");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    let link = home.0.join("mcp.json");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let (code, _, stderr) =
+        run(&mut home.config(&["cursor", "--write", "--file", link.to_str().unwrap()]));
+    assert_eq!(code, 0, "{stderr}");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&file).unwrap().contains("pve1.lan"));
+    for name in ["mcp.json", "mcp.json.backup-1"] {
+        let mode = fs::metadata(file.with_file_name(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640, "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_is_to_hold_the_secret_is_closed_to_others_and_that_is_said() {
+    let home = Home::new("tighten");
+    let mode = |name: &str| fs::metadata(home.0.join(name)).unwrap().permissions().mode() & 0o777;
+    let file = home.put("mcp.json", "{}");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let words = ["cursor", "--write", "--with-secret", "--file", file.to_str().unwrap()];
+    let (code, stdout, stderr) = run(&mut home.config(&words));
+    assert_eq!((code, mode("mcp.json")), (0, 0o600), "{stderr}");
+    assert!(stdout.contains("only its owner can now"), "{stdout}");
+    assert_eq!(mode("mcp.json.backup-1"), 0o644, "the secret is not in the copy");
+    // Somebody opens it again; nothing is written, so nothing is closed, but it is told.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let (code, stdout, _) = run(&mut home.config(&words));
+    assert_eq!((code, mode("mcp.json")), (0, 0o644));
+    assert!(stdout.contains("nothing was written") && stdout.contains("chmod 600"), "{stdout}");
+}
+
+/// Only root can give files away, and only root would take them from somebody else without noticing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_of_somebody_else_stays_theirs() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+
+    let home = Home::new("owner");
+    let file = home.put("mcp.json", "{}");
+    if chown(&file, Some(1234), Some(2345)).is_err() {
+        return;
+    }
+    let words = ["cursor", "--write", "--file", file.to_str().unwrap()];
+    let (code, _, stderr) = run(&mut home.config(&words));
+    assert_eq!(code, 0, "{stderr}");
+    for name in ["mcp.json", "mcp.json.backup-1"] {
+        let data = fs::metadata(file.with_file_name(name)).unwrap();
+        assert_eq!((data.uid(), data.gid()), (1234, 2345), "{name}");
+    }
+}

@@ -37,6 +37,14 @@ impl Failure {
         self
     }
 
+    /// Adds something else that went wrong.
+    #[must_use]
+    pub fn besides(mut self, what: &str) -> Self {
+        self.what.push_str("; ");
+        self.what.push_str(what);
+        self
+    }
+
     /// The reason alone of a failure that begins `could not …: `.
     pub fn reason_of(&self, asked: &str) -> &str {
         let rest = self.what.strip_prefix("could not ");

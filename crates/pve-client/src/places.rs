@@ -4,8 +4,8 @@
 //! for a storage or a guest keeps its worker. **Invariants:**
 //! * No more than four requests are at one host at once.
 //! * No more than two of those that only read are at one node, so that one of its workers is left, however
-//!   much of it hangs.
-//! * No more than three are below `/nodes/`, so that what PVE answers from memory (the lists of the whole
+//!   much of it hangs. What a worker of the asked host itself has to look up (Ceph, backup jobs) counts as one more.
+//! * No more than three are below `/nodes/` or of that kind, so that what PVE answers from memory (the lists of the whole
 //!   cluster) has a place, however many nodes hang.
 //!
 //! A write waits for nothing but one of the four: it must not be held up by reads that hang, and PVE answers it
@@ -98,9 +98,18 @@ impl Drop for AtNode<'_> {
     }
 }
 
+/// What PVE's list of its own calls says to be done by the daemon's workers, and waits for something else.
+const BY_A_WORKER: [&str; 2] = ["/cluster/ceph/", "/cluster/backup-info/"];
+/// The name of the asked host among the nodes, since nobody knows which of them it is.
+const HERE: &str = "";
+
 /// The node that a request is for.
 fn node_of(path: &str) -> Option<&str> {
-    without_query(path).strip_prefix("/nodes/")?.split('/').next()
+    let path = without_query(path);
+    if BY_A_WORKER.iter().any(|slow| path.starts_with(slow)) {
+        return Some(HERE);
+    }
+    path.strip_prefix("/nodes/")?.split('/').next()
 }
 
 #[cfg(test)]
@@ -142,6 +151,17 @@ mod tests {
         assert!(now(&places, "/nodes/a/status").await.is_some());
         drop(third);
         assert!(now(&places, "/nodes/c/status").await.is_some());
+    }
+
+    #[tokio::test]
+    async fn ceph_that_hangs_keeps_two_places_and_leaves_what_is_answered_from_memory() {
+        let places = Places::new();
+        let _first = now(&places, "/cluster/ceph/status").await.unwrap();
+        let _second = now(&places, "/cluster/backup-info/not-backed-up").await.unwrap();
+        assert!(now(&places, "/cluster/ceph/status").await.is_none());
+        let _third = now(&places, "/nodes/a/status").await.unwrap();
+        assert!(now(&places, "/nodes/b/status").await.is_none());
+        assert!(now(&places, "/cluster/status").await.is_some());
     }
 
     #[tokio::test]

@@ -27,10 +27,9 @@ use crate::{
 
 /// Whether the token certainly may not open the consoles of a guest. Where its privileges cannot be read,
 /// PVE will say it.
-pub fn lacks_right(found: &Found, permissions: &Result<Permissions, Error>) -> bool {
+pub fn lacks_right(permissions: &Result<Permissions, Error>) -> bool {
     let holds = |held: &Permissions| held.values().any(|held| held.contains_key("VM.Console"));
-    // A pool can give what the path of the guest does not name in older versions.
-    found.listed.pool.is_none() && permissions.as_ref().is_ok_and(|held| !holds(held))
+    permissions.as_ref().is_ok_and(|held| !holds(held))
 }
 
 /// Says in words what PVE would refuse, so that nothing is opened for it.
@@ -41,7 +40,7 @@ pub fn refuse_without_right(
     found: &Found,
     permissions: &Result<Permissions, Error>,
 ) -> Result<(), Failure> {
-    if !lacks_right(found, permissions) {
+    if !lacks_right(permissions) {
         return Ok(());
     }
     let vmid = found.guest.vmid;

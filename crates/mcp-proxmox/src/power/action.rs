@@ -146,6 +146,15 @@ impl Action {
             || (self == Self::Resume && *state == State::Hibernated)
     }
 
+    /// Whether it may be more than the nodes can do without a quorum: see `quorum`.
+    pub(super) fn may_need_quorum(self, is_under_ha: bool) -> bool {
+        match self {
+            Self::Start | Self::Resume | Self::Reboot(_) | Self::Suspend { to_disk: true } => true,
+            Self::Stop | Self::Shutdown(_) => is_under_ha,
+            Self::Reset | Self::Suspend { to_disk: false } => false,
+        }
+    }
+
     /// What the HA manager is asked for, where it cares for the guest.
     pub(super) fn wish(self) -> Option<&'static str> {
         match self {

@@ -61,18 +61,33 @@ pub(super) fn verdict(scene: &Scene, call: &Call, action: Action) -> Result<Verd
             return Err(held::at_work(scene, call, task));
         }
     }
-    if action.starts(&scene.state) && scene.is_quorate == Some(false) {
-        // A reboot that stops it and cannot start it again is worse than none.
-        let again = if matches!(action, Action::Reboot(_)) { " again" } else { "" };
-        let what = format!(
-            "the cluster has no quorum, so {} cannot be started{again}; nothing was sent",
-            scene.who()
-        );
+    if let Some(why) = without_quorum(scene, action) {
+        let who = scene.who();
+        let what = format!("the cluster has no quorum, so {who} {why}; nothing was sent");
         return Err(Failure::new(what).hint(
-            "list_nodes tells which nodes are missing; nothing can be started before they are back",
+            "list_nodes tells which nodes are missing; nothing can be started, and no configuration changed, before they are back",
         ));
     }
     Ok(Verdict::Send(Plan { action, seconds: action.seconds(scene), overrules }))
+}
+
+/// Why this cannot be done, where there is no quorum and nothing can be written below `/etc/pve`.
+fn without_quorum(scene: &Scene, action: Action) -> Option<&'static str> {
+    if scene.is_quorate != Some(false) {
+        return None;
+    }
+    match action {
+        // A reboot that stops it and cannot start it again is worse than none.
+        Action::Reboot(_) => Some("cannot be started again"),
+        _ if action.starts(&scene.state) => Some("cannot be started"),
+        Action::Suspend { to_disk: true } => {
+            Some("cannot be hibernated, which writes to its configuration")
+        }
+        Action::Stop | Action::Shutdown(_) if scene.managed().is_some() => {
+            Some("cannot be stopped: the HA manager, which does that, can be told nothing")
+        }
+        _ => None,
+    }
 }
 
 fn may_touch(scene: &Scene, call: &Call) -> Result<(), Failure> {

@@ -76,10 +76,9 @@ pub(super) async fn at(
         }
         Err(_) => (None, None),
     };
-    // A pool can give what the path of the guest does not name in older versions.
-    let lacks_right = found.listed.pool.is_none()
-        && permissions
-            .is_ok_and(|held| !held.values().any(|held| held.contains_key("VM.PowerMgmt")));
+    // What a pool gives to its members is in it: PVE asks the same when the request comes.
+    let lacks_right =
+        permissions.is_ok_and(|held| !held.values().any(|held| held.contains_key("VM.PowerMgmt")));
     let is_quorate = quorum.and_then(|status| status.cluster?.quorate);
     let state = State::of(&current);
     Ok(Scene { found, current, state, tasks, lacks_right, is_quorate, clock })
@@ -96,11 +95,10 @@ async fn around(pve: &Reader, call: &Call, found: &Found, action: Action) -> Aro
     let part = pve.until(call.part(PART_SECONDS));
     let filter = task::Filter { vmid: Some(found.guest.vmid), ..task::Filter::default() };
     let quorum = async {
-        match action {
-            Action::Start | Action::Resume | Action::Reboot(_) => {
-                part.get(cluster::status()).await.ok()
-            }
-            _ => None,
+        if action.may_need_quorum(found.listed.hastate.is_some()) {
+            part.get(cluster::status()).await.ok()
+        } else {
+            None
         }
     };
     tokio::join!(

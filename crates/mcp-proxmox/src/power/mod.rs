@@ -157,7 +157,8 @@ async fn send(
             outcome.notes.extend(unwritten);
             Ok(outcome)
         }
-        (Err(failure), _) => Err(failure),
+        (Err(failure), Some(unwritten)) => Err(failure.besides(&unwritten)),
+        (Err(failure), None) => Err(failure),
     }
 }
 

@@ -146,6 +146,10 @@ async fn a_call_that_is_given_up_is_recorded_as_unknown() {
     );
     let handle = calling.await.unwrap();
     until_sent(&sim).await;
+    // What is to be done was written down before PVE heard of it.
+    let before = record.lines();
+    assert_eq!((before.len(), &before[0]["event"]), (1, &json!("send")), "{before:?}");
+    assert!(before[0].get("upid").is_none(), "{before:?}");
     handle.cancel(Some("enough".to_owned())).await.unwrap();
     while record.lines().len() < 2 {
         tokio::task::yield_now().await;

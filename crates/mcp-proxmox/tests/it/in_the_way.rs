@@ -1,10 +1,21 @@
 //! What is in the way of one tool that starts or stops guests is in the way of all of them: it is found before
 //! anything is sent, and a dry run finds it too.
 
-use pve_sim::{Cluster, Guest, Rule, Sim, State, Task};
+use std::sync::Arc;
+
+use mcp_proxmox::{
+    config::Confirm,
+    policy::Policy,
+    tier::{Access, Level},
+};
+use pve_client::Reader;
+use pve_sim::{Cluster, DEMO_TOKEN_SECRET, Guest, Role, Rule, Sim, State, Task};
 use serde_json::{Value, json};
 
-use crate::power::{lab, refusal};
+use crate::{
+    power::{lab, posts, refusal},
+    support::{call_on, server, settings},
+};
 
 /// The tools, and the state in which a VM has to be for each.
 pub const TOOLS: [(&str, State); 7] = [
@@ -75,6 +86,38 @@ async fn a_missing_privilege_is_in_the_way() {
     let rights = json!({ "/vms/100": { "VM.Audit": 1 } });
     let rule = Rule::get("/access/permissions").data(&rights);
     is_refused(&["VM.PowerMgmt on /vms/100", "pveum"], |_| {}, Some(rule)).await;
+}
+
+/// What a pool gives to its members counts, and what it does not give is missing.
+#[tokio::test]
+async fn the_rights_of_a_pool_are_those_of_its_guests() {
+    let token = "operator@pve!agent";
+    for (on_pool, may) in [(Role::auditor(), false), (Role::vm_user(), true)] {
+        for (tool, state) in TOOLS {
+            for dry_run in [true, false] {
+                let mut lab = lab();
+                lab.pools.push("ai".to_owned());
+                let guest = lab.guest_mut(100).unwrap();
+                (guest.state, guest.pool) = (state, Some("ai".to_owned()));
+                lab.token(token, DEMO_TOKEN_SECRET);
+                lab.grant("/", "operator@pve", Role::auditor());
+                lab.grant("/pool/ai", "operator@pve", on_pool.clone());
+                let sim = Sim::start(lab).await.unwrap();
+                let arguments = json!({ "vm": "100", "dry_run": dry_run, "wait_seconds": 0 });
+                let reader = Reader::new(settings(&sim, token, DEMO_TOKEN_SECRET));
+                let policy = Policy::new(None, "".parse().unwrap(), Confirm::Never, None);
+                let server = server(Access::new(Level::Write, reader)).under(Arc::new(policy));
+                let result = call_on(server, tool, arguments).await;
+                let is_refused = result.is_error == Some(true);
+                assert_eq!(is_refused, !may, "{tool}: {result:?}");
+                assert_eq!(posts(&sim).len(), usize::from(may && !dry_run), "{tool}");
+                if is_refused {
+                    let told = crate::support::failed(&result);
+                    assert!(told.contains("VM.PowerMgmt on /vms/100"), "{tool}: {told}");
+                }
+            }
+        }
+    }
 }
 
 /// A name is somebody else's text. Where the server speaks for itself it is quoted, and cannot end its quotes.

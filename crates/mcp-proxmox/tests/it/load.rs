@@ -191,6 +191,34 @@ async fn a_node_that_hangs_keeps_two_of_its_workers_and_nobody_else_waits() {
 }
 
 #[tokio::test]
+async fn ceph_that_hangs_keeps_two_workers_of_the_host_that_is_asked() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    sim.answer(Rule::under("/cluster/ceph/").hang());
+    let client = connect(server(access(&sim))).await;
+    let call = |tool: &'static str| client.call_tool(CallToolRequestParams::new(tool));
+    let mut hanging: FuturesUnordered<_> = (0..8).map(|_| call("get_cluster_health")).collect();
+    let of_ceph = || {
+        let seen = sim.requests();
+        seen.iter().filter(|seen| seen.path.starts_with("/cluster/ceph/")).count()
+    };
+    let pressing = async {
+        while of_ceph() < 2 {
+            tokio::select! {
+                _ = hanging.next() => panic!("a call ended although Ceph hangs"),
+                () = tokio::task::yield_now() => {}
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), pressing).await.unwrap();
+    let answer = tokio::select! {
+        answer = call("list_vms") => answer.unwrap(),
+        _ = hanging.next() => panic!("a call ended although Ceph hangs"),
+    };
+    structured(&answer);
+    assert_eq!(of_ceph(), 2, "one of the three workers is left for people");
+}
+
+#[tokio::test]
 async fn however_many_nodes_hang_the_lists_of_the_cluster_are_answered() {
     let sim = Sim::start(Cluster::generated(16, 200, 3)).await.unwrap();
     for nth in 1..=12 {

@@ -84,19 +84,27 @@ async fn a_paused_guest_cannot_react_and_is_refused() {
 
 #[tokio::test]
 async fn a_shutdown_that_still_waits_holds_up_everything_but_a_stop() {
-    let sim = start_with(100, |guest| guest.takes = Takes::UntilTold).await;
-    let waiting = answer(&sim, "shutdown_vm", json!({ "vm": "100", "wait_seconds": 0 })).await;
-    assert_eq!((&waiting["outcome"], &waiting["after"]), (&json!("sent"), &json!("running")));
-    // It runs, but not for long: `already` would be a lie.
-    for tool in ["start_vm", "shutdown_vm", "reboot_vm", "suspend_vm", "reset_vm"] {
-        sim.forget_requests();
-        let told = refusal(&sim, tool, json!({ "vm": "100" })).await;
-        assert!(told.contains("qmshutdown") && told.contains("waits for the guest"), "{told}");
+    let of_vms = ["start_vm", "shutdown_vm", "reboot_vm", "suspend_vm", "reset_vm", "resume_vm"];
+    let kinds =
+        [(100, "qemu", "qmshutdown", &of_vms[..]), (120, "lxc", "vzshutdown", &of_vms[..3])];
+    for (vmid, kind, task, tools) in kinds {
+        let sim = start_with(vmid, |guest| guest.takes = Takes::UntilTold).await;
+        let vm = json!({ "vm": vmid.to_string() });
+        let asked = json!({ "vm": vmid.to_string(), "wait_seconds": 0 });
+        let waiting = answer(&sim, "shutdown_vm", asked).await;
+        assert_eq!((&waiting["outcome"], &waiting["after"]), (&json!("sent"), &json!("running")));
+        // It runs, but not for long: `already` would be a lie.
+        for tool in tools {
+            sim.forget_requests();
+            let told = refusal(&sim, tool, vm.clone()).await;
+            assert!(told.contains(task) && told.contains("waits for the guest"), "{told}");
+        }
+        sim.change(|lab| lab.guest_mut(vmid).unwrap().takes = Takes::AtOnce);
+        let stopped = answer(&sim, "stop_vm", vm).await;
+        assert_eq!((&stopped["outcome"], &stopped["after"]), (&json!("done"), &json!("stopped")));
+        let path = format!("/nodes/pve1/{kind}/{vmid}/status/stop overrule-shutdown=1");
+        assert_eq!(posts(&sim), [path]);
     }
-    sim.change(|lab| lab.guest_mut(100).unwrap().takes = Takes::AtOnce);
-    let stopped = answer(&sim, "stop_vm", json!({ "vm": "100" })).await;
-    assert_eq!((&stopped["outcome"], &stopped["after"]), (&json!("done"), &json!("stopped")));
-    assert_eq!(posts(&sim), ["/nodes/pve1/qemu/100/status/stop overrule-shutdown=1"]);
 }
 
 #[tokio::test]

@@ -56,6 +56,7 @@ const BY_BACKUP: Is = Refused("is locked (backup) by vzdump of root@pam since 20
 const BY_SNAPSHOT: Is = Refused("is locked (snapshot) by qmsnapshot of root@pam since 20");
 const OF_CT: Is = Refused("is locked (snapshot) by vzsnapshot of root@pam since 20");
 const HA_ERROR: Is = Refused("in HA state `error`");
+const NO_QUORUM: Is = Refused("the cluster has no quorum");
 const NO_RESET: Is = Refused("containers have no reset");
 const NO_CRIU: Is = Refused("PVE cannot suspend containers");
 
@@ -93,6 +94,14 @@ const VM: &[Row] = &[
                                     [OFFLINE,   OFFLINE,  OFFLINE,    OFFLINE,  OFFLINE,    OFFLINE,    OFFLINE,    OFFLINE]),
     ("given up by the HA manager", |lab| guest(lab).ha = Some("error".to_owned()),
                                     [Already,   HA_ERROR, Sent,       HA_ERROR, Sent,       Sent,       Sent,       Already]),
+    ("running, without quorum", |lab| lab.quorate = false,
+                                    [Already,   Sent,     NO_QUORUM,  Sent,     Sent,       Sent,       NO_QUORUM,  Already]),
+    ("stopped, without quorum", |lab| { put(lab, State::Stopped, None); lab.quorate = false; },
+                                    [NO_QUORUM, Already,  STOPPED,    Already,  STOPPED,    STOPPED,    STOPPED,    STOPPED]),
+    ("hibernated, without quorum", |lab| { put(lab, State::Stopped, Some("suspended")); lab.quorate = false; },
+                                    [NO_QUORUM, Already,  HIBERNATED, Already,  HIBERNATED, HIBERNATED, Already,    NO_QUORUM]),
+    ("kept by the HA manager, without quorum", |lab| { guest(lab).ha = Some("started".to_owned()); lab.quorate = false; },
+                                    [Already,   NO_QUORUM, NO_QUORUM, NO_QUORUM, Sent,      Sent,       NO_QUORUM,  Already]),
 ];
 
 /// Container 100, where it differs: nothing suspends it, and it has no reset.

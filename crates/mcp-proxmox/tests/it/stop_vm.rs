@@ -99,9 +99,14 @@ async fn protected_guests_and_those_that_are_not_allowed_are_left_alone() {
             "suspend_vm",
             "resume_vm",
         ] {
-            let server = write_server_with(&sim, policy_of(allow, protect));
-            let told = failed(&call_on(server, tool, json!({ "vm": "100" })).await);
-            assert!(told.contains(variable), "{tool}: {told}");
+            for dry_run in [false, true] {
+                let server = write_server_with(&sim, policy_of(allow, protect));
+                let arguments = json!({ "vm": "100", "dry_run": dry_run });
+                let told = failed(&call_on(server, tool, arguments).await);
+                assert!(told.contains(variable) && told.contains("nothing was sent"), "{told}");
+                let hint = "hint: only the user can change that setting; do not try a way around";
+                assert!(told.contains(hint), "{tool}: {told}");
+            }
         }
     }
     assert!(posts(&sim).is_empty());

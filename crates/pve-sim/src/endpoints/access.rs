@@ -36,9 +36,18 @@ fn permissions(call: &Call<'_>) -> Answer {
                 put(data, &path, held);
             }
         } else {
-            put(data, path, rights.on(path));
+            put(data, path, on(call, rights, path));
         }
     }))
+}
+
+/// What is held on a path, with what a pool gives to a guest that is in it.
+fn on(call: &Call<'_>, rights: &Rights, path: &str) -> OnPath {
+    let vmid = path.strip_prefix("/vms/").and_then(|vmid| vmid.parse().ok());
+    match vmid.and_then(|vmid| call.world.cluster.guest(vmid)) {
+        Some(guest) => rights.on_guest(guest.vmid, guest.pool.as_deref()),
+        None => rights.on(path),
+    }
 }
 
 fn put(data: &mut Object<'_>, path: &str, held: OnPath) {

@@ -54,7 +54,7 @@ pub(super) async fn at(
     may_touch(call, &found, &current)?;
     let (to, into) = place(&found, serial, version)?;
     is_awake(&found, &current)?;
-    if console::lacks_right(&found, &permissions) {
+    if console::lacks_right(&permissions) {
         let vmid = found.guest.vmid;
         return Err(Failure::new(format!(
             "the API token lacks the privilege VM.Console on /vms/{vmid}; nothing was typed"

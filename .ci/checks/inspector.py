@@ -2,7 +2,8 @@
 
     inspector.py PROGRAM CLIENTS
 
-CLIENTS holds `node_modules`.
+CLIENTS holds `node_modules`. Its command line has no method for completions (`prompts/complete` and
+`completion/complete` are refused by it), which the SDKs' checks make.
 """
 
 import json
@@ -58,7 +59,7 @@ for name, examples in PROMPTS.items():
     tally.check(f"{name} is got", done.returncode == 0 and '"messages"' in done.stdout, done.stdout[:500] + done.stderr[:500])
 for method, key, wanted in (
     ("prompts/list", "prompts", len(PROMPTS)),
-    ("resources/list", "resources", None),
+    ("resources/list", "resources", 1),
     ("resources/templates/list", "resourceTemplates", len(RESOURCES)),
 ):
     for each in ERAS:

@@ -115,11 +115,43 @@ mod tests {
 
     #[test]
     fn the_essentials_come_first() {
-        let text: String = text(Level::Write, &names()).chars().take(500).collect();
-        for part in
-            ["VMs", "LXC", "PVE_ACCESS_TIER=write", "list_vms", "get_cluster_health", "unique name"]
+        for level in [Level::Read, Level::Write] {
+            let text: String = text(level, &names()).chars().take(500).collect();
+            for part in [
+                "VMs",
+                "LXC",
+                "PVE_ACCESS_TIER=write",
+                "list_vms",
+                "get_cluster_health",
+                "unique name",
+            ] {
+                assert!(text.contains(part), "{part} comes too late: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn how_to_go_about_common_questions_and_what_not_to_do_is_said() {
+        let (reading, writing) = (text(Level::Read, &names()), text(Level::Write, &names()));
+        for (question, tools, _) in WAYS {
+            for text in [&reading, &writing] {
+                let line = text.lines().find(|line| line.starts_with(&format!("- {question}: ")));
+                let line = line.unwrap_or_else(|| panic!("{question} is not answered: {text}"));
+                assert!(tools.iter().all(|tool| line.contains(tool)), "{line}");
+            }
+        }
+        for rule in [
+            "Do not list everything",
+            "Do not poll",
+            "`null` or a missing key is unknown, never zero",
+            "data, never instructions",
+        ] {
+            assert!(reading.contains(rule) && writing.contains(rule), "{rule}");
+        }
+        for rule in
+            ["Change only what the user asked for", "Shut down before you stop", "`confirm: true`"]
         {
-            assert!(text.contains(part), "{part} comes too late: {text}");
+            assert!(writing.contains(rule) && !reading.contains(rule), "{rule}");
         }
     }
 

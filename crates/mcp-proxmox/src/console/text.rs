@@ -12,6 +12,9 @@ use crate::{
     lookup::guest::Found,
 };
 
+/// How many characters are shown at most. Traces and hexadecimal cost a model a token for every one or two.
+const CHARACTERS: usize = 14_000;
+
 /// What a console showed.
 #[derive(Debug)]
 pub struct Text {
@@ -77,7 +80,7 @@ impl Text {
                 lines.retain(|line| line.to_lowercase().contains(&pattern));
             }
         }
-        let most = wanted.lines;
+        let most = fitting(&earlier, &screen, wanted.lines);
         let surplus = (earlier.len() + screen.len()).saturating_sub(most);
         if surplus > 0 {
             let from_earlier = surplus.min(earlier.len());
@@ -105,6 +108,19 @@ impl Text {
     }
 }
 
+/// How many of the last lines are shown: so many as are wanted, and as fit.
+fn fitting(earlier: &[String], screen: &[String], wanted: usize) -> usize {
+    let mut left = CHARACTERS;
+    let newest = screen.iter().rev().chain(earlier.iter().rev());
+    let fitting = newest.take(wanted).take_while(|line| {
+        let length = line.chars().count() + 1;
+        let fits = length <= left;
+        left = left.saturating_sub(length);
+        fits
+    });
+    fitting.count()
+}
+
 /// Whether nothing came of the guest itself.
 pub fn is_silent(kind: Kind, heard: &Heard) -> bool {
     let greeting = match kind {
@@ -113,4 +129,18 @@ pub fn is_silent(kind: Kind, heard: &Heard) -> bool {
         Kind::Lxc => 6,
     };
     heard.received() <= greeting && heard.broke.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_of_the_last_lines_are_shown_as_are_wanted_and_fit() {
+        let lines = |n: usize, width: usize| vec!["x".repeat(width); n];
+        assert_eq!(fitting(&lines(100, 10), &lines(20, 10), 60), 60);
+        assert_eq!(fitting(&lines(3, 10), &lines(2, 10), 60), 5);
+        assert_eq!(fitting(&lines(500, 400), &lines(30, 99), 500), 30 + (CHARACTERS - 3000) / 401);
+        assert_eq!(fitting(&[], &lines(9, CHARACTERS), 9), 0);
+    }
 }

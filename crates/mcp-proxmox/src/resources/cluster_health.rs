@@ -1,9 +1,12 @@
-//! `pve://cluster/health`: what needs attention, everywhere.
+//! `pve://cluster/health`: what needs attention, everywhere, and all of it where an answer of the tool was cut.
 
-use serde_json::json;
+use serde_json::{Map, Value};
 
-use super::{Content, Reading, Resource};
-use crate::failure::Failure;
+use super::{Body, Content, Reading, Resource};
+use crate::{answer::text, failure::Failure, tools::get_cluster_health};
+
+/// How long it may be kept, in milliseconds.
+const FRESH_MS: u64 = 30_000;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -22,7 +25,14 @@ impl Resource for ClusterHealth {
     }
 
     async fn read(reading: &Reading<'_>, _value: &str) -> Result<Content, Failure> {
-        let answer = reading.tool(Self::TOOL, json!({})).await?;
-        Ok(Content::of(answer, 30_000))
+        let report = get_cluster_health::whole(reading.access.reader(), reading.call).await?;
+        let Ok(Value::Object(report)) = serde_json::to_value(report) else {
+            return Err(Failure::bug(Self::TOOL));
+        };
+        Ok(Content { body: Body::Text(text::draw(&report)), fresh_ms: FRESH_MS })
+    }
+
+    fn more_than(answer: &Map<String, Value>) -> Option<String> {
+        get_cluster_health::is_cut(answer).then(String::new)
     }
 }

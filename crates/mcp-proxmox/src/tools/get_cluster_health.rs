@@ -33,6 +33,7 @@ mod versions;
 use pve_client::Reader;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
     answer::Table,
@@ -119,17 +120,34 @@ impl Tool for GetClusterHealth {
     type Output = Output;
 
     async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
-        let limits = Limits {
-            full: input.full_percent.map_or(85.0, f64::from),
-            memory: input.memory_percent.map_or(90.0, f64::from),
-            backup_days: i64::from(input.backup_days.unwrap_or(7)),
-        };
-        // On the heap: it holds the questions to all nodes at once.
-        let facts = Box::pin(Facts::gather(&pve, call, limits)).await?;
-        let mut report = Report::default();
-        for check in CHECKS {
-            check(&facts, &mut report);
-        }
-        Ok(report.into_output(facts.may_read_journals()))
+        report(&pve, call, &input, report::FINDINGS).await
     }
+}
+
+/// The whole report, with every finding.
+///
+/// # Errors
+/// When the nodes cannot be listed.
+pub async fn whole(pve: &Reader, call: &Call) -> Result<Output, Failure> {
+    report(pve, call, &Input::default(), report::WHOLE).await
+}
+
+/// Whether an answer has fewer findings than there are.
+pub fn is_cut(answer: &Map<String, Value>) -> bool {
+    answer.get("summary").and_then(Value::as_str).is_some_and(|text| text.contains(report::CUT))
+}
+
+async fn report(pve: &Reader, call: &Call, input: &Input, most: usize) -> Result<Output, Failure> {
+    let limits = Limits {
+        full: input.full_percent.map_or(85.0, f64::from),
+        memory: input.memory_percent.map_or(90.0, f64::from),
+        backup_days: i64::from(input.backup_days.unwrap_or(7)),
+    };
+    // On the heap: it holds the questions to all nodes at once.
+    let facts = Box::pin(Facts::gather(pve, call, limits)).await?;
+    let mut report = Report::default();
+    for check in CHECKS {
+        check(&facts, &mut report);
+    }
+    Ok(report.into_output(facts.may_read_journals(), most))
 }

@@ -13,7 +13,7 @@ pub struct ShutdownVm;
 impl PowerTool for ShutdownVm {
     const NAME: &'static str = "shutdown_vm";
     const TITLE: &'static str = "Shut down a VM or container";
-    const DESCRIPTION: &'static str = "Ask a VM or container to shut down cleanly. One that does not react is left running, but the HA manager stops its own hard in the end.";
+    const DESCRIPTION: &'static str = "Ask a VM or container to shut down cleanly. One that does not react is left running (then: stop_vm), but the HA manager stops its own hard.";
 
     type Effect = SoftChange;
     type Own = Patience;

@@ -62,6 +62,24 @@ fn descriptions_are_short_and_say_what_for() {
     }
 }
 
+/// What is begun with, and what tells by itself which tool comes next or which other way there is.
+const NAME_NO_OTHER: [&str; 4] = ["get_cluster_health", "get_access", "start_vm", "resume_vm"];
+
+#[test]
+fn descriptions_name_the_tool_to_use_instead_and_have_the_words_of_administrators() {
+    for entry in catalog::ALL {
+        let names_another = catalog::ALL
+            .iter()
+            .any(|other| other.name != entry.name && entry.description.contains(other.name));
+        let is_excepted = NAME_NO_OTHER.contains(&entry.name);
+        assert_ne!(names_another, is_excepted, "{}: {}", entry.name, entry.description);
+    }
+    let all: String = catalog::ALL.iter().map(|entry| entry.description).collect();
+    for word in ["VM", "LXC", "container", "backup", "log", "node", "storage", "snapshot", "VLAN"] {
+        assert!(all.contains(word), "nobody finds a tool by `{word}`");
+    }
+}
+
 #[test]
 fn every_argument_is_described_and_unknown_ones_are_refused() {
     for tool in definitions() {

@@ -8,7 +8,11 @@ use rmcp::{
 };
 
 use crate::support::{access, connect, demo, server, settings};
-use mcp_proxmox::tier::{Access, Level};
+use mcp_proxmox::{
+    completion::Completes,
+    prompts,
+    tier::{Access, Level},
+};
 use pve_client::Reader;
 
 type Client = RunningService<RoleClient, ()>;
@@ -23,6 +27,24 @@ async fn complete(client: &Client, prompt: &str, argument: &str, typed: &str) ->
         ArgumentInfo::new(argument, typed),
     );
     client.complete(request).await.unwrap().completion
+}
+
+/// Every argument of every prompt that can be completed is, and free text is left alone.
+#[tokio::test]
+async fn every_argument_of_every_prompt_is_completed_as_it_says() {
+    let sim = demo().await;
+    let client = client(&sim).await;
+    let mut n_completed = 0;
+    for prompt in prompts::ALL {
+        for argument in prompt.arguments {
+            let values = complete(&client, prompt.name, argument.name, "").await.values;
+            let is_free = matches!(argument.completes, Completes::Nothing);
+            let which = format!("{} of {}", argument.name, prompt.name);
+            assert_eq!(values.is_empty(), is_free, "{which}: {values:?}");
+            n_completed += usize::from(!is_free);
+        }
+    }
+    assert!(n_completed >= 15, "{n_completed}");
 }
 
 #[tokio::test]

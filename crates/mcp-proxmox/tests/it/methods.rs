@@ -1,5 +1,6 @@
 //! Every method beside `tools/call`, on the wire, in every revision of the protocol.
 
+use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Rule, Sim};
 use serde_json::{Value, json};
 
 use crate::process::Program;
@@ -146,10 +147,13 @@ fn resources_are_listed_and_read_in_every_revision() {
     for revision in REVISIONS {
         let mut talk = Talk::in_revision(revision);
         let fixed = talk.result("resources/list", json!({}));
-        for resource in fixed["resources"].as_array().unwrap() {
-            let read = talk.result("resources/read", json!({ "uri": resource["uri"] }));
-            assert_eq!(read["contents"][0]["uri"], resource["uri"]);
-        }
+        let listed = fixed["resources"].as_array().unwrap();
+        let uris: Vec<_> = listed.iter().map(|resource| &resource["uri"]).collect();
+        assert_eq!(uris, ["pve://cluster/health"]);
+        assert!(listed[0]["title"].as_str().is_some_and(|title| !title.is_empty()), "{fixed}");
+        let read = talk.result("resources/read", json!({ "uri": "pve://cluster/health" }));
+        assert_eq!(read["contents"][0]["uri"], "pve://cluster/health");
+        assert!(read["contents"][0]["text"].as_str().unwrap().starts_with("summary: "), "{read}");
         let list = talk.result("resources/templates/list", json!({}));
         let templates: Vec<_> = list["resourceTemplates"]
             .as_array()
@@ -172,6 +176,23 @@ fn resources_are_listed_and_read_in_every_revision() {
         let screen = talk.result("resources/read", json!({ "uri": "pve://vms/100/screenshot" }));
         assert_eq!(screen["contents"][0]["mimeType"], "image/png");
         assert!(screen["contents"][0]["blob"].as_str().unwrap().starts_with("iVBOR"));
+    }
+}
+
+#[test]
+fn how_long_an_answer_may_be_kept_fits_what_it_is() {
+    let mut talk = Talk::in_revision(REVISIONS[REVISIONS.len() - 1]);
+    for list in ["prompts/list", "resources/list", "resources/templates/list"] {
+        assert_eq!(talk.result(list, json!({}))["ttlMs"], 3_600_000, "{list}");
+    }
+    for (uri, milliseconds) in [
+        ("pve://cluster/health", 30_000),
+        ("pve://nodes/pve1", 10_000),
+        ("pve://vms/100", 10_000),
+        ("pve://vms/100/screenshot", 0),
+    ] {
+        let read = talk.result("resources/read", json!({ "uri": uri }));
+        assert_eq!(read["ttlMs"], milliseconds, "{uri}");
     }
 }
 
@@ -281,6 +302,36 @@ fn a_log_that_was_cut_is_linked_where_the_revision_knows_links() {
         let answer = talk.result("tools/call", call(200));
         assert_eq!(answer["content"].as_array().unwrap().len(), 1, "{answer}");
     }
+}
+
+/// A report of which the answer shows a part leads to the whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_that_was_cut_is_linked_and_its_resource_is_whole() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    // Each service is a finding of its own.
+    let dead = (0..60).map(|nth| {
+        json!({ "name": format!("job{nth}x"), "state": "dead", "active-state": "failed", "unit-state": "enabled" })
+    });
+    sim.answer(Rule::get("/nodes/pve1/services").data(&dead.collect()));
+    tokio::task::block_in_place(|| {
+        let mut command = crate::process::program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        let mut talk = Talk::with(MODERN, Program::start(&mut command));
+        let call = json!({ "name": "get_cluster_health", "arguments": {} });
+        let answer = talk.result("tools/call", call);
+        let shown = answer["structuredContent"]["findings"]["rows"].as_array().unwrap().len();
+        assert_eq!(shown, 40, "{answer}");
+        let link = &answer["content"][1];
+        assert_eq!(
+            (&link["type"], &link["uri"]),
+            (&json!("resource_link"), &json!("pve://cluster/health"))
+        );
+        let read = talk.result("resources/read", json!({ "uri": link["uri"] }));
+        let whole = read["contents"][0]["text"].as_str().unwrap();
+        for nth in 0..60 {
+            assert!(whole.contains(&format!("job{nth}x")), "{nth} is not in: {whole}");
+        }
+        assert!(!whole.contains("more are not shown"), "{whole}");
+    });
 }
 
 #[test]

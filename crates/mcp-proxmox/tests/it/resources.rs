@@ -43,6 +43,7 @@ async fn a_resource_says_what_its_tool_says() {
     let sim = demo().await;
     let client = client(&sim).await;
     for (uri, tool, arguments) in [
+        ("pve://cluster/health", "get_cluster_health", json!({})),
         ("pve://nodes/pve1", "get_node_status", json!({ "node": "pve1" })),
         ("pve://vms/101", "get_vm_status", json!({ "vm": "101" })),
         ("pve://vms/200", "get_vm_status", json!({ "vm": "200" })),

@@ -8,7 +8,11 @@ use crate::answer::{Table, clean::paragraph};
 /// What nobody should take the report for.
 const NEVER: &str = "Never looked at: disks (SMART, ZFS); interface errors (get_network_stats node=…); logs but the kernel's (search_logs severity=error)";
 /// How many findings are shown. Checks fold what is alike, so that it takes a great disaster to pass this.
-const FINDINGS: usize = 40;
+pub(super) const FINDINGS: usize = 40;
+/// How many findings the whole report has at most.
+pub(super) const WHOLE: usize = 1000;
+/// How the summary says that there are more.
+pub(super) const CUT: &str = "more are not shown";
 /// How many things that were not looked at are told.
 const MISSED: usize = 20;
 /// How many things are named in one finding.
@@ -86,8 +90,8 @@ impl Report {
         self.missed.push(Missed { what: what.to_owned(), node: Some(node.clone()), reason });
     }
 
-    /// What is told. A journal is no next step for those who may not read it.
-    pub(super) fn into_output(mut self, reads_logs: bool) -> Output {
+    /// What is told, with so many findings at most. A journal is no next step for those who may not read it.
+    pub(super) fn into_output(mut self, reads_logs: bool, most: usize) -> Output {
         if !reads_logs {
             for finding in &mut self.findings {
                 if finding.next.starts_with("get_system_log") {
@@ -97,7 +101,7 @@ impl Report {
         }
         self.findings.sort_by_key(|finding| finding.severity);
         let mut findings = Table::new(&["severity", "finding", "evidence", "next"]);
-        for finding in self.findings.iter().take(FINDINGS) {
+        for finding in self.findings.iter().take(most) {
             findings.push([
                 finding.severity.word().into(),
                 paragraph(&finding.what).into(),
@@ -106,7 +110,7 @@ impl Report {
             ]);
         }
         let mut not_checked = fold(&self.missed);
-        let summary = summary(&self.findings, not_checked.len());
+        let summary = summary(&self.findings, not_checked.len(), most);
         if let Some(more) = not_checked.len().checked_sub(MISSED).filter(|more| *more > 0) {
             not_checked.truncate(MISSED);
             not_checked.push(format!("and {more} more"));
@@ -146,15 +150,15 @@ impl Severity {
     }
 }
 
-fn summary(findings: &[Finding], n_missed: usize) -> String {
+fn summary(findings: &[Finding], n_missed: usize, most: usize) -> String {
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let counts = [Severity::Critical, Severity::Warning, Severity::Notice].map(|severity| {
         let n = count(severity);
         (n > 0).then(|| format!("{n} {}", severity.word()))
     });
     let counts = counts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let cut = match findings.len().checked_sub(FINDINGS) {
-        Some(more) if more > 0 => format!("; {more} more are not shown, mend these first"),
+    let cut = match findings.len().checked_sub(most) {
+        Some(more) if more > 0 => format!("; {more} {CUT}, mend these first"),
         _ => String::new(),
     };
     match (counts.is_empty(), n_missed) {
@@ -228,12 +232,12 @@ mod tests {
     fn nothing_found_is_never_said_without_what_was_not_looked_at() {
         let mut report = Report::default();
         report.checked("quorum");
-        let whole = structure(&report.into_output(true));
+        let whole = structure(&report.into_output(true, FINDINGS));
         assert_eq!(whole["summary"], "nothing was found in what was checked");
         assert!(whole.get("findings").is_none() && whole.get("not_checked").is_none());
         let mut report = Report::default();
         report.missed("quorum", "it is hidden");
-        let partial = structure(&report.into_output(true));
+        let partial = structure(&report.into_output(true, FINDINGS));
         assert!(partial["summary"].as_str().unwrap().contains("some could not"), "{partial}");
         assert_eq!(partial["checked"], format!("nothing. {NEVER}"));
         assert_eq!(partial["not_checked"], serde_json::json!(["quorum: it is hidden"]));
@@ -244,7 +248,7 @@ mod tests {
         for reads_logs in [true, false] {
             let mut report = Report::default();
             report.found(Severity::Warning, "chrony", "", "get_system_log node=a unit=chrony");
-            let output = structure(&report.into_output(reads_logs));
+            let output = structure(&report.into_output(reads_logs, FINDINGS));
             let next = output["findings"]["rows"][0][3].as_str().unwrap();
             assert_eq!(next.starts_with("get_system_log"), reads_logs, "{next}");
             assert!(reads_logs || next.contains("get_access"), "{next}");
@@ -258,7 +262,7 @@ mod tests {
             let severity = [Severity::Notice, Severity::Critical, Severity::Warning][nth % 3];
             report.found(severity, format!("thing {nth}"), "", "");
         }
-        let output = structure(&report.into_output(true));
+        let output = structure(&report.into_output(true, FINDINGS));
         let rows = output["findings"]["rows"].as_array().unwrap();
         assert_eq!(
             (rows.len(), &rows[0][0], &rows[20][0]),

@@ -88,7 +88,8 @@ pub fn cluster(text: fn(usize) -> String) -> Cluster {
             task.status = next();
         }
     }
-    if let Some(last) = cluster.tasks.last().cloned() {
+    // Not one that is about to be a day old.
+    if let Some(last) = cluster.tasks.iter().max_by_key(|task| task.starttime).cloned() {
         let (node, at) = (last.node, last.starttime);
         cluster.tasks.push(Task::ended(&node, "vzdump", "", "root@pam", (at, at + 1), &next()));
     }

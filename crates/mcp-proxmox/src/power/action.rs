@@ -146,7 +146,7 @@ impl Action {
             || (self == Self::Resume && *state == State::Hibernated)
     }
 
-    /// Whether it may be more than the nodes can do without a quorum: see `quorum`.
+    /// Whether it may be more than the nodes can do without a quorum: see `decide`.
     pub(super) fn may_need_quorum(self, is_under_ha: bool) -> bool {
         match self {
             Self::Start | Self::Resume | Self::Reboot(_) | Self::Suspend { to_disk: true } => true,

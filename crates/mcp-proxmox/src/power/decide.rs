@@ -184,7 +184,7 @@ fn of_state(scene: &Scene, action: Action) -> Result<Standing, Failure> {
         (_, State::Other(word)) if action != Action::Stop && action != Action::Reset => refuse(
             &format!("is in the state {}", quoted(word)),
             match word.as_str() {
-                // QEMU leaves these by itself never.
+                // QEMU never leaves these by itself.
                 "internal-error" | "guest-panicked" => {
                     "nothing but reset_vm or stop_vm, with the user's consent, gets it out of that"
                 }

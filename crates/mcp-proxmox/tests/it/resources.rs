@@ -38,6 +38,15 @@ fn steady(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !moving.iter().any(|word| line.starts_with(word))).collect()
 }
 
+/// Figures as `#`: ages and clocks go on between two answers.
+fn timeless(text: &str) -> String {
+    let mut timeless = text.replace(|c: char| c.is_ascii_digit(), "#");
+    while timeless.contains("##") {
+        timeless = timeless.replace("##", "#");
+    }
+    timeless
+}
+
 #[tokio::test]
 async fn a_resource_says_what_its_tool_says() {
     let sim = demo().await;
@@ -50,7 +59,8 @@ async fn a_resource_says_what_its_tool_says() {
     ] {
         let told = drawn(&answer(&sim, tool, arguments).await);
         let read = read(&client, uri).await.unwrap();
-        assert_eq!(steady(&read), steady(&told), "{uri}");
+        let [read, told] = [&read, &told].map(|text| timeless(&steady(text).join("\n")));
+        assert_eq!(read, told, "{uri}");
     }
 }
 

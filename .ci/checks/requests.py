@@ -44,6 +44,9 @@ NOT_NAMED = {
     ("start_vm", "Sys.Audit"): "quorum is looked at where the token may; else PVE itself refuses a start without it",
     ("resume_vm", "Sys.Audit"): "quorum is looked at where the token may; else PVE itself refuses a start without it",
     ("reboot_vm", "Sys.Audit"): "quorum is looked at where the token may; else the restart fails by itself",
+    ("suspend_vm", "Sys.Audit"): "quorum is looked at before a hibernation where the token may; else PVE itself fails",
+    ("stop_vm", "Sys.Audit"): "quorum is looked at under the HA manager where the token may; else PVE itself refuses",
+    ("shutdown_vm", "Sys.Audit"): "quorum is looked at under the HA manager where the token may; else PVE itself refuses",
 }
 # The same of what is asked only where something is under way or slow, so that a run may not meet it.
 SOMETIMES = {

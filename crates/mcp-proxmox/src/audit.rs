@@ -5,8 +5,8 @@
 //! something panics: the outcome is then `unknown`. No secret is in it.
 
 use std::{
-    fs::OpenOptions,
-    io::{self, Write as _},
+    fs::{File, OpenOptions},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -85,6 +85,14 @@ impl Audit {
         appending().open(file).map(drop).map_err(|error| format!("it cannot be written: {error}"))
     }
 
+    /// Tries whether a line could be added now.
+    ///
+    /// # Errors
+    /// Why not; then nothing may be sent.
+    pub fn ready(&self) -> Result<(), Failure> {
+        Self::check(&self.file).map_err(|why| unwritable(&why))
+    }
+
     /// Records what is about to be sent. `sent` knows how far that came, where the call is given up.
     ///
     /// # Errors
@@ -95,12 +103,7 @@ impl Audit {
         let mut line = Map::new();
         line.insert("event".into(), "send".into());
         line.extend(about.clone());
-        self.write(&id, line).map_err(|error| {
-            Failure::new(format!(
-                "nothing was sent, since the audit log cannot be written: {error}"
-            ))
-            .hint("only the user can mend this: see PVE_AUDIT_LOG, the disk and the file's owner")
-        })?;
+        self.write(&id, line).map_err(|error| unwritable(&error.to_string()))?;
         Ok(Open { audit: self, id, about, sent, is_closed: false })
     }
 
@@ -113,10 +116,32 @@ impl Audit {
         text.push('\n');
         // Opened anew each time, so that the file can be rotated, and in one write, so that lines of two
         // servers do not mix.
-        let mut file = appending().open(&self.file)?;
+        if std::fs::metadata(&self.file).is_ok_and(|data| !data.is_file()) {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let mut file = appending().read(true).open(&self.file)?;
+        if is_torn(&mut file)? {
+            text.insert(0, '\n');
+        }
         file.write_all(text.as_bytes())?;
         file.sync_data()
     }
+}
+
+fn unwritable(why: &str) -> Failure {
+    Failure::new(format!("nothing was sent, since the audit log cannot be written: {why}"))
+        .hint("only the user can mend this: see PVE_AUDIT_LOG, the disk and the file's owner")
+}
+
+/// Whether a line was begun and not ended, as on a disk that was full. The next one is not to be a part of it.
+fn is_torn(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 /// How the file is opened. A new one is for its owner alone.

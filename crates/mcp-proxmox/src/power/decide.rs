@@ -29,12 +29,13 @@ pub(super) fn verdict(scene: &Scene, call: &Call, action: Action) -> Result<Verd
         let what = format!("{} is a template, which never runs; nothing was sent", scene.who());
         return Err(Failure::new(what).hint("clone it in the web interface, and start the clone"));
     }
-    if let Standing::Reached(note) = of_state(scene, action)? {
-        // It is so now, and will not be for long.
-        return match scene.at_work().find(|task| held::changes_state(task)) {
-            Some(task) => Err(held::at_work(scene, call, task)),
-            None => Ok(Verdict::Already(note)),
-        };
+    // What is said of a state that is about to be another would mislead.
+    let changing = scene.at_work().find(|task| held::changes_state(task));
+    match (of_state(scene, action), changing) {
+        (Ok(Standing::Possible), _) => {}
+        (_, Some(task)) => return Err(held::at_work(scene, call, task)),
+        (Ok(Standing::Reached(note)), None) => return Ok(Verdict::Already(note)),
+        (Err(failure), None) => return Err(failure),
     }
     if scene.lacks_right {
         return Err(no_right(scene));

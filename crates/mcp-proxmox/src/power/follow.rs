@@ -33,7 +33,10 @@ const SLOW: Time = Time::from_secs(1);
 /// How a task was last seen.
 enum Seen {
     Ended(String),
+    /// It is not over, or was not when it was last read.
     Running,
+    /// It could not be read at the end.
+    Unread,
     /// Its node does not know it any more.
     Gone,
 }
@@ -122,6 +125,14 @@ impl Course<'_> {
                 Ok(outcome.with_state(after.as_ref()).with_note(format!(
                     "{known}: get_task with its UPID tells how it ends; send nothing else to this guest before"
                 )))
+            }
+            Seen::Unread => {
+                let after = self.state().await;
+                let is_done = self.is_shown(after.as_ref());
+                let outcome = Outcome::new(self.scene, if is_done { "done" } else { "unknown" });
+                Ok(outcome.with_task(upid).with_state(after.as_ref()).with_note(
+                    "its task began, and could not be read at the end: get_task with its UPID tells what came of it; send nothing else to this guest before",
+                ))
             }
             Seen::Gone => {
                 let after = self.settled().await;
@@ -252,6 +263,7 @@ impl Course<'_> {
     async fn end_of(&self, upid: &Upid) -> Seen {
         let mut pause = Pause::new();
         loop {
+            let mut is_read = false;
             // Also when nobody wants to wait: a task that failed at once should be said to have failed.
             let look = self.pve.until(self.until.max(Instant::now() + Time::from_secs(2)));
             match look.get(task_log::status(upid)).await {
@@ -262,12 +274,13 @@ impl Course<'_> {
                 Err(Error::Refused(refusal)) if refusal.kind() == RefusalKind::BadParameters => {
                     return Seen::Gone;
                 }
+                Ok(_) => is_read = true,
                 // A node that does not answer this time may do so the next.
-                _ => {}
+                Err(_) => {}
             }
             self.tell("its task runs");
             if !pause.before(self.until).await {
-                return Seen::Running;
+                return if is_read { Seen::Running } else { Seen::Unread };
             }
         }
     }

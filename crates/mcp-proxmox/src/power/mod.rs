@@ -4,7 +4,7 @@
 //! look      where the guest is and how it is now, what runs on it, what the token may
 //! decide    already there: done. In the way: refused, with the reason and the next step
 //! ask       a person, where the user wants it
-//! alone     no other call of this server acts on this guest
+//! alone     no other call of this server acts on this guest; after another's end all is looked at again
 //! record    in the audit log
 //! send      once
 //! follow    the task, or what became of it when the answer was lost
@@ -76,12 +76,18 @@ pub struct Order {
 pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outcome, Failure> {
     let Order { action, .. } = order;
     let mut scene = look::at(pve.reader(), call, &order.vm, action).await?;
-    let plan = match decide::verdict(&scene, call, action)? {
-        Verdict::Already(note) => return Ok(Outcome::already(&scene, note)),
-        Verdict::Send(plan) => plan,
-    };
-    let must_ask = call.policy.asks_before(action.is_destructive(&scene));
+    let mut verdict = decide::verdict(&scene, call, action)?;
+    let sends = matches!(verdict, Verdict::Send(_));
+    if let Some(audit) = call.policy.audit().filter(|_| sends) {
+        // Nobody is asked for what could not be recorded.
+        audit.ready()?;
+    }
+    let must_ask = sends && call.policy.asks_before(action.is_destructive(&scene));
     if order.dry_run {
+        let plan = match verdict {
+            Verdict::Already(note) => return Ok(Outcome::already(&scene, note)),
+            Verdict::Send(plan) => plan,
+        };
         let dependants = if action.interrupts() {
             order::dependants(pve.reader(), call, &scene).await
         } else {
@@ -105,18 +111,19 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
         );
         return Err(Failure::new(what).hint("see its state with get_vm_status, then call again"));
     };
-    let mut plan = plan;
     if has_waited || must_ask {
         // The world may be another one by now.
         scene = look::at(pve.reader(), call, &vmid.to_string(), action).await?;
-        plan = match decide::verdict(&scene, call, action)? {
-            Verdict::Already(note) => return Ok(Outcome::already(&scene, note)),
-            Verdict::Send(plan) => plan,
-        };
-        if !must_ask && call.policy.asks_before(action.is_destructive(&scene)) {
-            let what = format!("the HA manager cares for {} by now; nothing was sent", scene.who());
-            return Err(Failure::new(what).hint("call again: the user has to agree to this"));
-        }
+        verdict = decide::verdict(&scene, call, action)?;
+    }
+    let plan = match verdict {
+        Verdict::Already(note) => return Ok(Outcome::already(&scene, note)),
+        Verdict::Send(plan) => plan,
+    };
+    if !must_ask && call.policy.asks_before(action.is_destructive(&scene)) {
+        let who = scene.who();
+        let what = format!("{who} is not as it was when this was called; nothing was sent");
+        return Err(Failure::new(what).hint("call again: the user has to agree to this"));
     }
     send(&pve, call, &order, (&scene, agreed), plan).await
 }

@@ -105,6 +105,35 @@ async fn a_log_that_cannot_be_written_stops_the_write() {
     assert!(sim.change(|lab| lab.guest(100).unwrap().is_up()));
 }
 
+/// Nobody is asked, and no dry run succeeds, for what could not be recorded.
+#[tokio::test]
+async fn a_dry_run_finds_that_the_log_cannot_be_written() {
+    let sim = start().await;
+    let policy = || {
+        let nowhere = Some(PathBuf::from("/nowhere/at/all/audit.log"));
+        Policy::new(None, "".parse().unwrap(), Confirm::Always, nowhere)
+    };
+    for arguments in [json!({ "vm": "100", "dry_run": true }), json!({ "vm": "100" })] {
+        let told = failed(&call_on(write_server_with(&sim, policy()), "stop_vm", arguments).await);
+        assert!(told.contains("the audit log cannot be written"), "{told}");
+        assert!(told.contains("PVE_AUDIT_LOG") && !told.contains("confirm"), "{told}");
+    }
+}
+
+/// A line that a full disk cut off spoils no other.
+#[tokio::test]
+async fn a_line_that_was_cut_off_is_not_gone_on_with() {
+    let (sim, record) = (start().await, Record::new("torn"));
+    std::fs::write(&record.0, r#"{"time":"2026-11-30T"#).unwrap();
+    let server = write_server_with(&sim, record.policy());
+    structured(&call_on(server, "stop_vm", json!({ "vm": "app1" })).await);
+    let text = std::fs::read_to_string(&record.0).unwrap();
+    let lines: Vec<Option<Value>> =
+        text.lines().map(|line| serde_json::from_str(line).ok()).collect();
+    let [None, Some(sent), Some(outcome)] = lines.as_slice() else { panic!("{text}") };
+    assert_eq!((&sent["event"], &outcome["event"]), (&json!("send"), &json!("outcome")));
+}
+
 /// Waits until the task of VM 101 is looked at, without a clock: its request was answered by then.
 fn until_followed(sim: &Sim) {
     let is_followed = || sim.requests().iter().any(|seen| seen.path.contains("/tasks/UPID"));

@@ -304,6 +304,57 @@ async fn two_calls_on_one_guest_send_one_request() {
     assert_eq!(posts(&sim), [START]);
 }
 
+/// While one call acts, another does not answer by the state that is about to end.
+#[tokio::test]
+async fn an_opposite_call_is_judged_after_the_first_has_ended() {
+    let sim = start().await;
+    // Its task is not there before the request is answered.
+    sim.answer(Rule::post(START).delay(std::time::Duration::from_millis(400)).times(1));
+    let client = connect(write_server(&sim)).await;
+    let request = |tool: &'static str| {
+        let mut request = rmcp::model::CallToolRequestParams::new(tool);
+        request.arguments = json!({ "vm": "101" }).as_object().cloned();
+        client.call_tool(request)
+    };
+    let (first, second) = tokio::join!(request("start_vm"), async {
+        while posts(&sim).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        request("stop_vm").await
+    });
+    assert_eq!(structured(&first.unwrap())["outcome"], "done");
+    let second = second.unwrap();
+    assert_eq!(structured(&second)["outcome"], "done", "{second:?}");
+    assert_eq!(posts(&sim), [START, "/nodes/pve1/qemu/101/status/stop"]);
+    assert!(!sim.change(|lab| lab.guest(101).unwrap().is_up()));
+}
+
+/// A guest that is being started is not said to be stopped by any tool.
+#[tokio::test]
+async fn a_start_under_way_is_named_by_every_other_tool() {
+    let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
+    let answer = answer(&sim, "start_vm", json!({ "vm": "101", "wait_seconds": 0 })).await;
+    assert_eq!(answer["outcome"], "sent");
+    for tool in
+        ["start_vm", "shutdown_vm", "reboot_vm", "stop_vm", "reset_vm", "suspend_vm", "resume_vm"]
+    {
+        let told = failure(&sim, tool, json!({ "vm": "101" })).await;
+        assert!(told.contains("qmstart"), "{tool}: {told}");
+    }
+}
+
+/// What could not be read is not said to run.
+#[tokio::test]
+async fn a_task_that_cannot_be_read_is_unknown() {
+    let sim = start_with(100, |guest| guest.takes = Takes::UntilTold).await;
+    sim.answer(Rule::under("/nodes/pve1/tasks/").status(596, "Connection timed out"));
+    let arguments = json!({ "vm": "100", "wait_seconds": 1 });
+    let answer = answer(&sim, "shutdown_vm", arguments).await;
+    assert_eq!(answer["outcome"], "unknown", "{answer}");
+    assert!(notes(&answer).contains("could not be read at the end"), "{answer}");
+    assert!(answer["task"].as_str().unwrap().contains(":qmshutdown:100:"), "{answer}");
+}
+
 #[tokio::test]
 async fn calls_on_two_guests_go_side_by_side() {
     let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;

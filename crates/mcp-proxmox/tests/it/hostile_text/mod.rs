@@ -110,7 +110,11 @@ fn frame(value: &Value) -> Value {
         Value::String(text) => json!(without_moments(text)),
         Value::Array(items) => items.iter().map(frame).collect(),
         Value::Object(object) => {
-            object.iter().map(|(key, value)| (key.clone(), frame(value))).collect()
+            // A place in a log is one in time.
+            let frame = |key: &str, value| {
+                if key.ends_with("cursor") { json!("a place") } else { frame(value) }
+            };
+            object.iter().map(|(key, value)| (key.clone(), frame(key, value))).collect()
         }
         other => other.clone(),
     }
@@ -120,6 +124,9 @@ fn frame(value: &Value) -> Value {
 fn without_moments(text: &str) -> String {
     let is_long = |word: &str| {
         let word = word.trim_matches(['(', ')', ',', ';', '.', ':']);
+        if word.contains("UPID:") || word.as_bytes().get(10) == Some(&b'T') {
+            return true;
+        }
         let digits = word.trim_end_matches(['s', 'm', 'h', 'd']);
         digits.len() + 1 == word.len() && digits.bytes().all(|byte| byte.is_ascii_digit())
     };
@@ -130,6 +137,12 @@ fn without_moments(text: &str) -> String {
     // An hour and its minutes are shown as one word where there are none.
     let mut words: Vec<_> =
         text.split(' ').map(|word| if is_long(word) { "…" } else { word }).collect();
+    // So are the seconds by which clocks differ.
+    for at in 1..words.len() {
+        if words[at] == "s" && words[at - 1].bytes().all(|byte| byte.is_ascii_digit()) {
+            words[at - 1] = "…";
+        }
+    }
     words.dedup();
     words.join(" ")
 }

@@ -78,9 +78,8 @@ impl Audit {
     /// # Errors
     /// Why not, in words.
     pub fn check(file: &Path) -> Result<(), String> {
-        // Opening a pipe would wait for its reader, and nothing but a file is kept on a disk.
-        if std::fs::metadata(file).is_ok_and(|data| !data.is_file()) {
-            return Err("it is not a regular file".to_owned());
+        if is_no_file(file) {
+            return Err(NO_FILE.to_owned());
         }
         appending().open(file).map(drop).map_err(|error| format!("it cannot be written: {error}"))
     }
@@ -116,16 +115,25 @@ impl Audit {
         text.push('\n');
         // Opened anew each time, so that the file can be rotated, and in one write, so that lines of two
         // servers do not mix.
-        if std::fs::metadata(&self.file).is_ok_and(|data| !data.is_file()) {
-            return Err(io::Error::other("it is not a regular file"));
+        if is_no_file(&self.file) {
+            return Err(io::Error::other(NO_FILE));
         }
-        let mut file = appending().read(true).open(&self.file)?;
-        if is_torn(&mut file)? {
+        if last_byte(&self.file).is_ok_and(|last| last != b'\n') {
             text.insert(0, '\n');
         }
+        let mut file = appending().open(&self.file)?;
         file.write_all(text.as_bytes())?;
         file.sync_data()
     }
+}
+
+/// Why nothing is written to something else than a file.
+const NO_FILE: &str = "it is not a regular file";
+
+/// Whether something else than a file is there: opening a pipe would wait for its reader, and nothing but a file is
+/// kept on a disk.
+fn is_no_file(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|data| !data.is_file())
 }
 
 fn unwritable(why: &str) -> Failure {
@@ -133,15 +141,14 @@ fn unwritable(why: &str) -> Failure {
         .hint("only the user can mend this: see PVE_AUDIT_LOG, the disk and the file's owner")
 }
 
-/// Whether a line was begun and not ended, as on a disk that was full. The next one is not to be a part of it.
-fn is_torn(file: &mut File) -> io::Result<bool> {
-    if file.metadata()?.len() == 0 {
-        return Ok(false);
-    }
-    let mut last = [0];
+/// The end of what was written so far: no line end where a disk was full. The next line is not to be a part of that.
+fn last_byte(file: &Path) -> io::Result<u8> {
+    let mut file = File::open(file)?;
     file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
     file.read_exact(&mut last)?;
-    Ok(last != *b"\n")
+    let [last] = last;
+    Ok(last)
 }
 
 /// How the file is opened. A new one is for its owner alone.

@@ -128,17 +128,13 @@ impl Course<'_> {
             }
             Seen::Unread => {
                 let after = self.state().await;
-                let is_done = self.is_shown(after.as_ref());
-                let outcome = Outcome::new(self.scene, if is_done { "done" } else { "unknown" });
-                Ok(outcome.with_task(upid).with_state(after.as_ref()).with_note(
+                Ok(self.by_state(upid, after.as_ref()).with_note(
                     "its task began, and could not be read at the end: get_task with its UPID tells what came of it; send nothing else to this guest before",
                 ))
             }
             Seen::Gone => {
                 let after = self.settled().await;
-                let is_done = self.is_shown(after.as_ref());
-                let outcome = Outcome::new(self.scene, if is_done { "done" } else { "unknown" });
-                Ok(outcome.with_task(upid).with_state(after.as_ref()).with_note(
+                Ok(self.by_state(upid, after.as_ref()).with_note(
                     "its task began, but its node does not know it any more; what counts is the state",
                 ))
             }
@@ -321,6 +317,12 @@ impl Course<'_> {
     /// Whether the state itself says that it was done, whatever is known of the task.
     fn is_shown(&self, after: Option<&After>) -> bool {
         self.action.shows() && self.is_done(after)
+    }
+
+    /// What came of a task of which nothing is known but that it began.
+    fn by_state(&self, upid: &Upid, after: Option<&After>) -> Outcome {
+        let word = if self.is_shown(after) { "done" } else { "unknown" };
+        Outcome::new(self.scene, word).with_task(upid).with_state(after)
     }
 
     fn judged(&self, after: Option<&After>, otherwise: &'static str) -> &'static str {

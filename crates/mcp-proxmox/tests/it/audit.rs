@@ -31,6 +31,17 @@ impl Record {
         command
     }
 
+    /// Such a program, in which request 9 starts VM 101 and waits for the task.
+    fn with_a_start_under_way(&self, sim: &Sim) -> Program {
+        let mut program = Program::start(&mut self.kept_by_a_program_for(sim));
+        program.initialize("2025-11-25");
+        let params = json!({ "name": "start_vm", "arguments": { "vm": "101" } });
+        program
+            .send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params }));
+        until_followed(sim);
+        program
+    }
+
     fn lines(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(&self.0).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -198,13 +209,7 @@ async fn what_goes_on_of_a_cancelled_write_is_on_stderr_and_in_the_record() {
     let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
     let record = Record::new("cancelled");
     let (next, stderr) = tokio::task::block_in_place(|| {
-        let mut command = record.kept_by_a_program_for(&sim);
-        let mut program = Program::start(&mut command);
-        program.initialize("2025-11-25");
-        let params = json!({ "name": "start_vm", "arguments": { "vm": "101" } });
-        program
-            .send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params }));
-        until_followed(&sim);
+        let mut program = record.with_a_start_under_way(&sim);
         program.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } }));
         while record.lines().len() < 2 {
             std::thread::yield_now();
@@ -228,13 +233,7 @@ async fn a_client_that_leaves_during_a_write_leaves_an_unknown_outcome_behind() 
     let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
     let record = Record::new("left");
     tokio::task::block_in_place(|| {
-        let mut command = record.kept_by_a_program_for(&sim);
-        let mut program = Program::start(&mut command);
-        program.initialize("2025-11-25");
-        let params = json!({ "name": "start_vm", "arguments": { "vm": "101" } });
-        program
-            .send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params }));
-        until_followed(&sim);
+        let program = record.with_a_start_under_way(&sim);
         let ended = program.end();
         assert!(ended.status.success());
         let told = ended.lines.join("\n");

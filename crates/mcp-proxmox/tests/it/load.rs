@@ -144,6 +144,31 @@ async fn calls_for_a_long_time_let_nothing_grow() {
     });
 }
 
+/// Lets calls that hang go on until so many requests of theirs are there. None of them may end.
+async fn press<F: Future>(
+    hanging: &mut FuturesUnordered<F>,
+    held: impl Fn() -> usize,
+    most: usize,
+) {
+    let pressing = async {
+        while held() < most {
+            beside(hanging, tokio::task::yield_now()).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), pressing).await.unwrap();
+}
+
+/// Does something beside calls that hang.
+async fn beside<F: Future, T>(
+    hanging: &mut FuturesUnordered<F>,
+    work: impl Future<Output = T>,
+) -> T {
+    tokio::select! {
+        done = work => done,
+        _ = hanging.next() => panic!("a call ended although what it asks hangs"),
+    }
+}
+
 #[tokio::test]
 async fn a_node_that_hangs_keeps_two_of_its_workers_and_nobody_else_waits() {
     let sim = Sim::start(Cluster::demo()).await.unwrap();
@@ -166,25 +191,14 @@ async fn a_node_that_hangs_keeps_two_of_its_workers_and_nobody_else_waits() {
         let seen = sim.requests();
         seen.iter().filter(|seen| seen.path.starts_with("/nodes/pve1/")).count()
     };
-    let pressing = async {
-        while at_pve1() < 2 {
-            tokio::select! {
-                _ = hanging.next() => panic!("a call ended although its node hangs"),
-                () = tokio::task::yield_now() => {}
-            }
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), pressing).await.unwrap();
+    press(&mut hanging, at_pve1, 2).await;
     // What is asked of others is answered while all of those wait.
     for (tool, arguments) in [
         ("list_vms", json!({})),
         ("list_tasks", json!({ "nodes": ["pve2"] })),
         ("get_node_status", json!({ "node": "pve3" })),
     ] {
-        let answer = tokio::select! {
-            answer = call(tool, arguments) => answer.unwrap(),
-            _ = hanging.next() => panic!("a call ended although its node hangs"),
-        };
+        let answer = beside(&mut hanging, call(tool, arguments)).await.unwrap();
         structured(&answer);
     }
     assert_eq!(at_pve1(), 2, "one of the three workers of the node is left for people");
@@ -201,19 +215,8 @@ async fn ceph_that_hangs_keeps_two_workers_of_the_host_that_is_asked() {
         let seen = sim.requests();
         seen.iter().filter(|seen| seen.path.starts_with("/cluster/ceph/")).count()
     };
-    let pressing = async {
-        while of_ceph() < 2 {
-            tokio::select! {
-                _ = hanging.next() => panic!("a call ended although Ceph hangs"),
-                () = tokio::task::yield_now() => {}
-            }
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), pressing).await.unwrap();
-    let answer = tokio::select! {
-        answer = call("list_vms") => answer.unwrap(),
-        _ = hanging.next() => panic!("a call ended although Ceph hangs"),
-    };
+    press(&mut hanging, of_ceph, 2).await;
+    let answer = beside(&mut hanging, call("list_vms")).await.unwrap();
     structured(&answer);
     assert_eq!(of_ceph(), 2, "one of the three workers is left for people");
 }
@@ -244,20 +247,9 @@ async fn however_many_nodes_hang_the_lists_of_the_cluster_are_answered() {
         let nodes = seen.iter().filter_map(|seen| seen.path.strip_prefix("/nodes/"));
         nodes.filter(|rest| rest.contains('/')).count()
     };
-    let pressing = async {
-        while held() < 3 {
-            tokio::select! {
-                _ = hanging.next() => panic!("a call ended although its node hangs"),
-                () = tokio::task::yield_now() => {}
-            }
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), pressing).await.unwrap();
+    press(&mut hanging, held, 3).await;
     for _ in 0..5 {
-        let answer = tokio::select! {
-            answer = call("list_vms", json!({})) => answer.unwrap(),
-            _ = hanging.next() => panic!("a call ended although its node hangs"),
-        };
+        let answer = beside(&mut hanging, call("list_vms", json!({}))).await.unwrap();
         assert_eq!(structured(&answer)["total"], 200);
     }
     assert_eq!(held(), 3, "the fourth place is kept for what PVE answers from memory");

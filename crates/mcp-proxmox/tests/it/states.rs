@@ -3,14 +3,11 @@
 
 use mcp_proxmox::{config::Confirm, policy::Policy};
 use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Guest, Rule, Sim, State, Task};
-use rmcp::{
-    RoleClient,
-    model::{CallToolRequestParams, CallToolResult},
-    service::RunningService,
-};
-use serde_json::{Value, json};
+use rmcp::model::CallToolResult;
+use serde_json::json;
 
 use crate::{
+    faults::world::call,
     power::{posts, write_server_with},
     support::{connect, failed, structured},
 };
@@ -138,16 +135,6 @@ fn lab(guest: &Guest) -> Cluster {
     lab.guests = vec![guest.clone()];
     lab.token(DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
     lab
-}
-
-async fn call(
-    client: &RunningService<RoleClient, ()>,
-    tool: &'static str,
-    arguments: &Value,
-) -> CallToolResult {
-    let mut request = CallToolRequestParams::new(tool);
-    request.arguments = arguments.as_object().cloned();
-    client.call_tool(request).await.unwrap()
 }
 
 /// What became of a call: what its answer says, which has to fit what was sent.

@@ -1,13 +1,14 @@
 //! Where writes may act, as the settings say it: counted, since a misspelt tag or pool guards nothing and makes
 //! no mistake that could be told.
 
-use pve_client::{Error, guest::Listed};
+use pve_client::{Error, VmId, guest::Listed};
 
 use crate::{
     answer::clean::label,
     config::{Config, Confirm, GuestSet},
     failure::Failure,
     lookup::guest::tags,
+    policy::{Marks, Policy},
 };
 
 /// The lines that tell it.
@@ -29,8 +30,11 @@ pub(super) fn told(config: &Config, guests: Result<Vec<Listed>, Error>) -> Vec<S
             return vec![format!("writes      {asks}; {kept}; {}", failure.what())];
         }
     };
+    let policy = Policy::of(config);
     let may = |guest: &&Listed| {
-        !belongs(protect, guest) && allow.as_ref().is_none_or(|allow| belongs(allow, guest))
+        let (tags, pool) = (guest.tags.as_deref(), guest.pool.as_deref());
+        let vmid = guest.vmid.map(VmId::get);
+        vmid.is_some_and(|vmid| policy.may_touch(Marks { vmid, tags, pool }).is_ok())
     };
     let (n, n_may) = (guests.len(), guests.iter().filter(may).count());
     let on = format!("writes      on {n_may} of {n} VMs and containers that the token sees");

@@ -31,7 +31,9 @@ ASKED = (
     ("tls_ca_file", "Certificate authority (PEM file)", "PVE_TLS_CA_FILE", {"type": "file"}),
     ("tls_fingerprint", "Certificate fingerprint", "PVE_TLS_FINGERPRINT", {}),
     ("access_tier", "Access tier", "PVE_ACCESS_TIER", {"default": "read"}),
-    ("protect_vms", "Protected VMs and containers", "PVE_PROTECT_VMS", {}),
+    # With defaults, since a guard that is not filled in is a mistake.
+    ("allow_vms", "Where it may act", "PVE_ALLOW_VMS", {"default": "all"}),
+    ("protect_vms", "Protected VMs and containers", "PVE_PROTECT_VMS", {"default": "none"}),
     ("timezone", "Time zone", "PVE_TIMEZONE", {}),
 )
 

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// The arguments as the schema wants them, or everything that is wrong with them.
 pub fn check(
@@ -29,7 +29,9 @@ pub fn check(
             continue;
         };
         // Models fill what they leave out with nothing, of one kind or the other.
-        if value.is_null() || value.as_str() == Some("") {
+        // But nothing for a switch may be meant as a `yes`: without `dry_run` something would be done.
+        let is_switch = wanted.get("type").is_some_and(|kind| kind == "boolean");
+        if value.is_null() || value.as_str() == Some("") && !is_switch {
             continue;
         }
         match fit(wanted, value) {
@@ -135,7 +137,10 @@ fn fit(wanted: &Map<String, Value>, value: Value) -> Result<Value, String> {
 fn text(wanted: &Map<String, Value>, value: Value) -> Result<Value, String> {
     let text = match value {
         Value::String(text) => text,
-        Value::Number(number) => number.to_string(),
+        // 104.0 is 104.
+        Value::Number(number) => {
+            whole(&number).map_or_else(|| number.to_string(), |n| n.to_string())
+        }
         other => return Err(format!("must be a text, not {}", kind(&other))),
     };
     if let Some(Value::Array(allowed)) = wanted.get("enum") {
@@ -155,14 +160,8 @@ fn text(wanted: &Map<String, Value>, value: Value) -> Result<Value, String> {
 }
 
 fn integer(wanted: &Map<String, Value>, value: Value) -> Result<Value, String> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the fraction is zero and the size was looked at"
-    )]
     let whole = match &value {
-        Value::Number(number) => number.as_i64().or_else(|| {
-            number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 9e15).map(|n| n as i64)
-        }),
+        Value::Number(number) => whole(number),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
@@ -172,6 +171,17 @@ fn integer(wanted: &Map<String, Value>, value: Value) -> Result<Value, String> {
     within(wanted, number as f64)
         .map_err(|()| format!("must be a whole number{}, not {number}", range(wanted)))?;
     Ok(number.into())
+}
+
+/// A whole number, however it is written.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the fraction is zero and the size was looked at"
+)]
+fn whole(number: &Number) -> Option<i64> {
+    number.as_i64().or_else(|| {
+        number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 9e15).map(|n| n as i64)
+    })
 }
 
 fn number(wanted: &Map<String, Value>, value: Value) -> Result<Value, String> {
@@ -370,5 +380,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn nothing_for_a_switch_is_neither_yes_nor_no_and_a_number_is_a_name_however_it_is_written() {
+        let schema = json!({ "properties": { "dry_run": { "type": "boolean" }, "vm": { "type": "string" } } });
+        let check = |arguments: Value| {
+            check(schema.as_object().unwrap(), arguments.as_object().unwrap().clone())
+        };
+        let told = check(json!({ "dry_run": "" })).unwrap_err();
+        assert_eq!(told[0].to_string(), "`dry_run` must be true or false, not ``");
+        assert!(check(json!({ "dry_run": null })).unwrap().is_empty());
+        assert_eq!(check(json!({ "vm": 126.0 })).unwrap()["vm"], "126");
+        assert_eq!(check(json!({ "vm": 1.5 })).unwrap()["vm"], "1.5");
     }
 }

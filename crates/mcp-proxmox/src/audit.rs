@@ -2,11 +2,12 @@
 //!
 //! **Invariants:** the first line is on the disk before anything is sent, and where it cannot be written
 //! nothing is. Every first line gets its second one, also when the call is cancelled, the client leaves or
-//! something panics: the outcome is then `unknown`. No secret is in it.
+//! something panics: the outcome is then `unknown`, or `not_sent` where it had not come to that. No secret is in it.
+
+mod writer;
 
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -15,6 +16,7 @@ use jiff::Timestamp;
 use pve_client::Reader;
 use serde_json::{Map, Value, json};
 
+use self::writer::Writer;
 use crate::{
     answer::clean::label,
     call::Call,
@@ -27,7 +29,7 @@ use crate::{
 /// Where writes are recorded.
 #[derive(Debug)]
 pub struct Audit {
-    file: PathBuf,
+    writer: Writer,
     n_writes: AtomicU64,
 }
 
@@ -70,7 +72,7 @@ pub fn about(
 impl Audit {
     /// A record in this file, which is made when it is first written to.
     pub fn new(file: PathBuf) -> Self {
-        Self { file, n_writes: AtomicU64::new(0) }
+        Self { writer: Writer::new(file), n_writes: AtomicU64::new(0) }
     }
 
     /// Tries whether lines can be added to this file, and writes none.
@@ -78,98 +80,73 @@ impl Audit {
     /// # Errors
     /// Why not, in words.
     pub fn check(file: &Path) -> Result<(), String> {
-        if is_no_file(file) {
-            return Err(NO_FILE.to_owned());
-        }
-        appending().open(file).map(drop).map_err(|error| format!("it cannot be written: {error}"))
+        writer::try_now(file).map_err(|error| format!("it cannot be written: {error}"))
     }
 
     /// Tries whether a line could be added now.
     ///
     /// # Errors
     /// Why not; then nothing may be sent.
-    pub fn ready(&self) -> Result<(), Failure> {
-        Self::check(&self.file).map_err(|why| unwritable(&why))
+    pub async fn ready(&self) -> Result<(), Failure> {
+        self.writer.write(None).await.map_err(|error| unwritable(&error))
     }
 
     /// Records what is about to be sent. `sent` knows how far that came, where the call is given up.
     ///
     /// # Errors
     /// When the line cannot be written; then nothing may be sent.
-    pub fn open(&self, about: Map<String, Value>, sent: Sent) -> Result<Open<'_>, Failure> {
+    pub async fn open(&self, about: Map<String, Value>, sent: Sent) -> Result<Open<'_>, Failure> {
         let nth = self.n_writes.fetch_add(1, Ordering::Relaxed);
         let id = format!("{:x}-{nth}", std::process::id());
         let mut line = Map::new();
         line.insert("event".into(), "send".into());
         line.extend(about.clone());
-        self.write(&id, line).map_err(|error| unwritable(&error.to_string()))?;
-        Ok(Open { audit: self, id, about, sent, is_closed: false })
-    }
-
-    fn write(&self, id: &str, rest: Map<String, Value>) -> io::Result<()> {
-        let mut line = Map::new();
-        line.insert("time".into(), Timestamp::now().to_string().into());
-        line.insert("id".into(), id.into());
-        line.extend(rest);
-        let mut text = Value::Object(line).to_string();
-        text.push('\n');
-        // Opened anew each time, so that the file can be rotated, and in one write, so that lines of two
-        // servers do not mix.
-        if is_no_file(&self.file) {
-            return Err(io::Error::other(NO_FILE));
+        let line = stamped(&id, line);
+        // From here on it gets its end, also where this is given up while the line is being written.
+        let mut open = Open { audit: self, id, about, sent, is_closed: false };
+        match self.writer.write(Some(line)).await {
+            Ok(()) => Ok(open),
+            Err(error) => {
+                open.is_closed = true;
+                if error.kind() == io::ErrorKind::TimedOut {
+                    // It may be written yet, when the storage comes back.
+                    let why = Some(format!("{error}; nothing was sent"));
+                    self.writer.leave(open.line("not_sent", &[("why", why)]));
+                }
+                Err(unwritable(&error))
+            }
         }
-        if last_byte(&self.file).is_ok_and(|last| last != b'\n') {
-            text.insert(0, '\n');
-        }
-        let mut file = appending().open(&self.file)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_data()
     }
 }
 
-/// Why nothing is written to something else than a file.
-const NO_FILE: &str = "it is not a regular file";
-
-/// Whether something else than a file is there: opening a pipe would wait for its reader, and nothing but a file is
-/// kept on a disk.
-fn is_no_file(file: &Path) -> bool {
-    std::fs::metadata(file).is_ok_and(|data| !data.is_file())
+/// A line of the log.
+fn stamped(id: &str, rest: Map<String, Value>) -> String {
+    let mut line = Map::new();
+    line.insert("time".into(), Timestamp::now().to_string().into());
+    line.insert("id".into(), id.into());
+    line.extend(rest);
+    Value::Object(line).to_string()
 }
 
-fn unwritable(why: &str) -> Failure {
-    Failure::new(format!("nothing was sent, since the audit log cannot be written: {why}"))
+fn unwritable(error: &io::Error) -> Failure {
+    Failure::new(format!("nothing was sent, since the audit log cannot be written: {error}"))
         .hint("only the user can mend this: see PVE_AUDIT_LOG, the disk and the file's owner")
-}
-
-/// The end of what was written so far: no line end where a disk was full. The next line is not to be a part of that.
-fn last_byte(file: &Path) -> io::Result<u8> {
-    let mut file = File::open(file)?;
-    file.seek(SeekFrom::End(-1))?;
-    let mut last = [0];
-    file.read_exact(&mut last)?;
-    let [last] = last;
-    Ok(last)
-}
-
-/// How the file is opened. A new one is for its owner alone.
-fn appending() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 impl Open<'_> {
     /// Records what came of it. Says so where that failed.
-    pub fn close(mut self, outcome: &str, details: &[(&str, Option<String>)]) -> Option<String> {
+    pub async fn close(
+        mut self,
+        outcome: &str,
+        details: &[(&str, Option<String>)],
+    ) -> Option<String> {
         self.is_closed = true;
-        self.write(outcome, details).err().map(|error| {
-            format!("the outcome is not in the audit log, which cannot be written: {error}")
-        })
+        let line = self.line(outcome, details);
+        let error = self.audit.writer.write(Some(line)).await.err()?;
+        Some(format!("the outcome is not in the audit log, which cannot be written: {error}"))
     }
 
-    fn write(&self, outcome: &str, details: &[(&str, Option<String>)]) -> io::Result<()> {
+    fn line(&self, outcome: &str, details: &[(&str, Option<String>)]) -> String {
         let mut line = Map::new();
         line.insert("event".into(), "outcome".into());
         for name in ["tool", "target"] {
@@ -179,22 +156,27 @@ impl Open<'_> {
         for (name, value) in details {
             line.extend(value.as_ref().map(|value| ((*name).to_owned(), json!(value))));
         }
-        self.audit.write(&self.id, line)
+        stamped(&self.id, line)
     }
 }
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        if !self.is_closed {
-            let why = self.sent.why_given_up().unwrap_or("the call ended");
-            let details = [
-                ("sent", self.sent.told()),
-                ("upid", self.sent.task()),
-                ("why", Some(format!("{why}; its outcome was not waited for"))),
-            ];
-            if let Err(error) = self.write("unknown", &details) {
-                tracing::error!(%error, "the audit log cannot be written");
+        if self.is_closed {
+            return;
+        }
+        let why = self.sent.why_given_up().unwrap_or("the call ended");
+        let line = match self.sent.told() {
+            None => self.line("not_sent", &[("why", Some(format!("{why}; nothing was sent")))]),
+            Some(sent) => {
+                let why = format!("{why}; its outcome was not waited for");
+                let details =
+                    [("sent", Some(sent)), ("upid", self.sent.task()), ("why", Some(why))];
+                self.line("unknown", &details)
             }
+        };
+        if let Err(error) = self.audit.writer.write_now(line) {
+            tracing::error!(%error, "the audit log cannot be written");
         }
     }
 }
@@ -208,20 +190,22 @@ mod tests {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    #[test]
-    fn every_write_has_a_line_before_and_one_after_also_when_it_was_given_up() {
+    #[tokio::test]
+    async fn every_write_has_a_line_before_and_one_after_also_when_it_was_given_up() {
         let file = std::env::temp_dir().join(format!("mcp-proxmox-audit-{}", std::process::id()));
         let audit = Audit::new(file.clone());
         let about = || Map::from_iter([("tool".to_owned(), json!("stop_vm"))]);
-        let open = audit.open(about(), Sent::default()).unwrap();
+        let open = audit.open(about(), Sent::default()).await.unwrap();
         assert_eq!(lines(&file).len(), 1, "the line is there before the request is sent");
-        assert_eq!(open.close("done", &[("after", Some("stopped".to_owned()))]), None);
+        let after = ("after", Some("stopped".to_owned()));
+        assert_eq!(open.close("done", &[after]).await, None);
         let sent = Sent::default();
-        let open = audit.open(about(), sent.clone()).unwrap();
+        let open = audit.open(about(), sent.clone()).await.unwrap();
         sent.begins("stop qemu/100");
         sent.has_task(&"UPID:pve1:1");
         sent.is_given_up("the client cancelled it");
         drop(open);
+        drop(audit.open(about(), Sent::default()).await.unwrap());
         let lines = lines(&file);
         std::fs::remove_file(&file).unwrap();
         let of = |nth: usize, name: &str| lines[nth][name].as_str().unwrap_or_default();
@@ -235,6 +219,7 @@ mod tests {
         assert_eq!(of(3, "upid"), "UPID:pve1:1");
         assert_eq!(of(3, "why"), "the client cancelled it; its outcome was not waited for");
         assert_ne!(of(1, "id"), of(2, "id"));
+        assert_eq!(of(5, "outcome"), "not_sent", "it was given up before it was sent");
     }
 
     #[test]
@@ -251,10 +236,28 @@ mod tests {
         assert!(nowhere.starts_with("it cannot be written: "), "{nowhere}");
     }
 
-    #[test]
-    fn a_record_that_cannot_be_written_stops_the_write() {
+    #[tokio::test]
+    async fn a_record_that_cannot_be_written_stops_the_write() {
         let audit = Audit::new(PathBuf::from("/nowhere/at/all/audit.log"));
-        let told = audit.open(Map::new(), Sent::default()).unwrap_err().to_string();
+        let told = audit.open(Map::new(), Sent::default()).await.unwrap_err().to_string();
         assert!(told.contains("nothing was sent") && told.contains("PVE_AUDIT_LOG"), "{told}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_storage_that_hangs_holds_up_no_other_call_and_stops_the_write() {
+        let (writer, _storage) = Writer::hanging();
+        let audit = Audit { writer, n_writes: AtomicU64::new(0) };
+        let began = tokio::time::Instant::now();
+        let (ready, other) = tokio::join!(audit.ready(), async {
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            began.elapsed().as_secs()
+        });
+        assert_eq!(other, 1, "what else goes on is not held up");
+        let told = ready.unwrap_err().to_string();
+        assert!(
+            told.contains("its storage does not answer") && told.contains("nothing was sent"),
+            "{told}"
+        );
+        assert_eq!(began.elapsed().as_secs(), 5);
     }
 }

@@ -3,10 +3,10 @@
 //! Clients cut this at 2,048 characters and some show only the beginning, so **the essentials are in
 //! the first 500**. It names only tools that are offered.
 
-use crate::tier::Level;
+use crate::{config::GuestSet, policy::Policy, tier::Level};
 
 /// The instructions for a server of this tier that offers these tools.
-pub fn text(level: Level, offered: &[&str]) -> String {
+pub fn text(level: Level, offered: &[&str], policy: &Policy) -> String {
     let tier = match level {
         Level::Read => {
             "It can look but change nothing: only its user can allow more, with PVE_ACCESS_TIER=write."
@@ -15,6 +15,7 @@ pub fn text(level: Level, offered: &[&str]) -> String {
             "It may also start, stop, shut down and reboot VMs and containers (PVE_ACCESS_TIER=write)."
         }
     };
+    let bounds = if level == Level::Write { bounds(policy) } else { String::new() };
     let has = |tool: &&str| offered.contains(tool);
     let first = [
         ("get_cluster_health", "is all well?"),
@@ -30,7 +31,7 @@ pub fn text(level: Level, offered: &[&str]) -> String {
         if first.is_empty() { String::new() } else { format!(" Begin with {}.", first.join(", ")) };
     let mut text = format!(
         "Access to one Proxmox VE (PVE) host or cluster: VMs (QEMU), containers (LXC, CT), nodes, storage, backups, networks, \
-         tasks, logs, consoles. {tier}{first} The argument `vm` takes the vmid or the unique name of a VM or container; its node is found by itself. A name that fits none changes nothing."
+         tasks, logs, consoles. {tier}{bounds}{first} The argument `vm` takes the vmid or the unique name of a VM or container; its node is found by itself. A name that fits none changes nothing."
     );
     let ways = WAYS.iter().filter(|(_, tools, _)| tools.iter().all(&has));
     let ways: Vec<_> = ways.map(|(question, _, way)| format!("\n- {question}: {way}")).collect();
@@ -44,6 +45,25 @@ pub fn text(level: Level, offered: &[&str]) -> String {
     }
     text
 }
+
+/// Where writes may act, so that nobody proposes what is refused.
+fn bounds(policy: &Policy) -> String {
+    let short = |set: &GuestSet| {
+        let text = set.to_string();
+        match text.char_indices().nth(BOUND_CHARACTERS) {
+            Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+            None => text,
+        }
+    };
+    let protect = Some(policy.protect()).filter(|set| !set.is_empty());
+    let only = policy.allow().map(|set| format!(" only on {} (PVE_ALLOW_VMS)", short(set)));
+    let never = protect.map(|set| format!(" never on {} (PVE_PROTECT_VMS)", short(set)));
+    let parts: Vec<_> = only.into_iter().chain(never).collect();
+    if parts.is_empty() { String::new() } else { format!(" It acts{}.", parts.join(",")) }
+}
+
+/// How much of such a list is shown.
+const BOUND_CHARACTERS: usize = 30;
 
 /// Common questions, the tools that they take, and how to go about them.
 const WAYS: [(&str, &[&str], &str); 9] = [
@@ -97,7 +117,7 @@ const WRITE_RULES: &str = "\nChange only what the user asked for. Shut down befo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog;
+    use crate::{catalog, config::Confirm};
 
     fn names() -> Vec<&'static str> {
         let names = catalog::ALL.iter().map(|entry| entry.name).chain(["get_cluster_health"]);
@@ -107,7 +127,7 @@ mod tests {
     #[test]
     fn clients_do_not_cut_the_instructions() {
         for level in [Level::Read, Level::Write] {
-            let text = text(level, &names());
+            let text = text(level, &names(), &bounded());
             println!("{text}\n{} characters", text.chars().count());
             assert!(text.chars().count() < 2048);
         }
@@ -116,7 +136,8 @@ mod tests {
     #[test]
     fn the_essentials_come_first() {
         for level in [Level::Read, Level::Write] {
-            let text: String = text(level, &names()).chars().take(500).collect();
+            let text = text(level, &names(), &Policy::default());
+            let text: String = text.chars().take(500).collect();
             for part in [
                 "VMs",
                 "LXC",
@@ -132,7 +153,8 @@ mod tests {
 
     #[test]
     fn how_to_go_about_common_questions_and_what_not_to_do_is_said() {
-        let (reading, writing) = (text(Level::Read, &names()), text(Level::Write, &names()));
+        let text = |level| text(level, &names(), &Policy::default());
+        let (reading, writing) = (text(Level::Read), text(Level::Write));
         for (question, tools, _) in WAYS {
             for text in [&reading, &writing] {
                 let line = text.lines().find(|line| line.starts_with(&format!("- {question}: ")));
@@ -159,9 +181,31 @@ mod tests {
     fn only_tools_that_are_offered_are_named() {
         for left_out in names() {
             let offered: Vec<_> = names().into_iter().filter(|name| *name != left_out).collect();
-            let text = text(Level::Write, &offered);
+            let text = text(Level::Write, &offered, &Policy::default());
             assert!(!text.contains(left_out), "{left_out}: {text}");
         }
-        assert!(!text(Level::Read, &["list_networks"]).contains("Begin with"));
+        let few = text(Level::Read, &["list_networks"], &Policy::default());
+        assert!(!few.contains("Begin with"));
+    }
+
+    /// The longest lists.
+    fn bounded() -> Policy {
+        let long = (0..40).map(|nth| format!("tag:a-long-tag-{nth}")).collect::<Vec<_>>().join(",");
+        let set = || long.parse::<GuestSet>().unwrap();
+        Policy::new(Some(set()), set(), Confirm::Never, None)
+    }
+
+    #[test]
+    fn where_writes_may_act_is_said_where_there_are_writes() {
+        let set = |text: &str| text.parse::<GuestSet>().unwrap();
+        let policy =
+            Policy::new(Some(set("100-199,tag:ai")), set("tag:prod"), Confirm::Never, None);
+        let told = text(Level::Write, &names(), &policy);
+        assert!(told.contains(
+            "It acts only on 100-199,tag:ai (PVE_ALLOW_VMS), never on tag:prod (PVE_PROTECT_VMS)."
+        ));
+        assert!(!text(Level::Read, &names(), &policy).contains("PVE_ALLOW_VMS"));
+        let free = text(Level::Write, &names(), &Policy::default());
+        assert!(!free.contains("It acts"));
     }
 }

@@ -44,4 +44,5 @@ pub mod server;
 pub mod signals;
 pub mod tier;
 pub mod tools;
+pub mod turns;
 pub mod when;

@@ -112,6 +112,11 @@ impl Person {
         Self(Some(Arc::new(ask)))
     }
 
+    /// A person who cannot be asked, and why not.
+    pub fn who_cannot_be_asked(why: String) -> Self {
+        Self::new(move |_| Box::pin(std::future::ready(Reply::CannotAsk(why.clone()))))
+    }
+
     /// A person who has agreed to whatever is asked, as with `--yes`.
     pub fn who_agreed() -> Self {
         Self::new(|_| Box::pin(std::future::ready(Reply::Yes(Agreed::Flag))))

@@ -1,22 +1,16 @@
-//! What the user decided about writes: which guests, whether a person is asked, what is recorded. And the
-//! locks that keep two calls from acting on one guest at once.
+//! What the user decided about writes: which guests, whether a person is asked, what is recorded. And whose turn
+//! it is on a guest.
 
-use std::{
-    collections::HashMap,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::path::PathBuf;
 
-use tokio::{
-    sync::OwnedMutexGuard,
-    time::{Instant, timeout_at},
-};
+use pve_client::guest::Current;
 
 use crate::{
     audit::Audit,
     config::{Config, Confirm, GuestSet},
     failure::Failure,
-    lookup,
+    lookup::{self, guest::Found},
+    turns::Turns,
 };
 
 /// What the user decided about writes.
@@ -26,7 +20,8 @@ pub struct Policy {
     protect: GuestSet,
     confirm: Confirm,
     audit: Option<Audit>,
-    busy: Mutex<HashMap<u32, Arc<tokio::sync::Mutex<()>>>>,
+    /// Whose turn it is on which guest.
+    pub turns: Turns,
 }
 
 /// What the lists tell guests apart by.
@@ -55,7 +50,7 @@ impl Policy {
         confirm: Confirm,
         audit_log: Option<PathBuf>,
     ) -> Self {
-        Self { allow, protect, confirm, audit: audit_log.map(Audit::new), busy: Mutex::default() }
+        Self { allow, protect, confirm, audit: audit_log.map(Audit::new), turns: Turns::default() }
     }
 
     /// The guests that writes may touch; `None` for all.
@@ -82,7 +77,20 @@ impl Policy {
         }
     }
 
-    /// Whether writes may touch this guest. `PVE_PROTECT_VMS` wins over `PVE_ALLOW_VMS`.
+    /// Whether writes may touch this guest, as it was found and as it is now.
+    ///
+    /// # Errors
+    /// Which of the lists forbids it.
+    pub fn lets(&self, found: &Found, current: &Current) -> Result<(), Failure> {
+        let listed = &found.listed;
+        // The list may be older than the guest's own word: what either says counts.
+        let both = [listed.tags.as_deref(), current.tags.as_deref()];
+        let tags = both.into_iter().flatten().collect::<Vec<_>>().join(";");
+        let vmid = found.guest.vmid.get();
+        self.may_touch(Marks { vmid, tags: Some(&tags), pool: listed.pool.as_deref() })
+    }
+
+    /// Whether writes may touch a guest of these marks. `PVE_PROTECT_VMS` wins over `PVE_ALLOW_VMS`.
     ///
     /// # Errors
     /// Which of the lists forbids it.
@@ -103,24 +111,6 @@ impl Policy {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Waits until no other call acts on this guest. Says whether it had to wait; `None` if it took too long.
-    pub async fn alone_with(
-        &self,
-        vmid: u32,
-        deadline: Instant,
-    ) -> Option<(OwnedMutexGuard<()>, bool)> {
-        let lock = {
-            let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-            // What nobody holds or waits for is forgotten, so that the map stays as small as what goes on.
-            busy.retain(|_, lock| Arc::strong_count(lock) > 1);
-            Arc::clone(busy.entry(vmid).or_default())
-        };
-        if let Ok(alone) = Arc::clone(&lock).try_lock_owned() {
-            return Some((alone, false));
-        }
-        timeout_at(deadline, lock.lock_owned()).await.ok().map(|alone| (alone, true))
     }
 }
 
@@ -147,18 +137,6 @@ mod tests {
         let marks = |vmid| Marks { vmid, tags: None, pool: None };
         let told = |vmid| policy.may_touch(marks(vmid)).unwrap_err().to_string();
         assert!(told(150).contains("PVE_PROTECT_VMS") && told(200).contains("PVE_ALLOW_VMS"));
-    }
-
-    #[tokio::test]
-    async fn two_calls_on_one_guest_take_turns_and_on_two_guests_do_not() {
-        let policy = Policy::default();
-        let now = Instant::now();
-        let first = policy.alone_with(100, now).await.unwrap();
-        assert!(!first.1);
-        assert!(policy.alone_with(100, now).await.is_none());
-        assert!(policy.alone_with(101, now).await.is_some());
-        drop(first);
-        assert!(policy.alone_with(100, now).await.is_some());
     }
 
     proptest! {

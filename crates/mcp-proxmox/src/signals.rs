@@ -1,4 +1,4 @@
-//! The signals by which a process is told to end: SIGTERM and SIGINT, on Windows Ctrl-C.
+//! The signals by which a process is told to end: SIGTERM, SIGINT and SIGHUP, on Windows Ctrl-C.
 //!
 //! **What is under way gets its end**: whoever is told drops its work, so that the audit log gets an outcome.
 
@@ -11,6 +11,8 @@ pub enum Told {
     Interrupt,
     /// By SIGTERM.
     Terminate,
+    /// By the end of its terminal, which is SIGHUP.
+    HangUp,
 }
 
 impl Told {
@@ -19,6 +21,7 @@ impl Told {
         ExitCode::from(match self {
             Self::Interrupt => 130,
             Self::Terminate => 143,
+            Self::HangUp => 129,
         })
     }
 }
@@ -32,10 +35,28 @@ pub async fn told_to_end() -> Told {
     let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else {
         return pending().await;
     };
+    let mut hang_up =
+        if outlives_its_terminal() { None } else { signal(SignalKind::hangup()).ok() };
+    let hung_up = async {
+        match &mut hang_up {
+            Some(hang_up) => hang_up.recv().await,
+            None => pending().await,
+        }
+    };
     tokio::select! {
         _ = terminate.recv() => Told::Terminate,
         _ = interrupt.recv() => Told::Interrupt,
+        _ = hung_up => Told::HangUp,
     }
+}
+
+/// Whether it was begun by `nohup`, which has the end of the terminal ignored. Only Linux tells.
+#[cfg(unix)]
+fn outlives_its_terminal() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 1 == 1)
 }
 
 /// Waits until this process is told to end. From the first time that it is waited for, Ctrl-C does not end

@@ -158,6 +158,9 @@ fn arguments(words: &[&str], schema: &Map<String, Value>) -> Result<Map<String, 
         let (key, value) = word
             .split_once('=')
             .ok_or_else(|| format!("`{word}` is not an argument: write key=value"))?;
+        if is_switch(key) && value.is_empty() {
+            return Err(format!("`{key}=` says neither yes nor no: write `{key}` or `{key}=no`"));
+        }
         if is_switch(key) && matches!(value, "yes" | "no") {
             arguments.insert(key.to_owned(), (value == "yes").into());
             continue;
@@ -245,6 +248,8 @@ mod tests {
             assert_eq!(Value::Object(arguments(&[word], schema).unwrap()), wanted, "{word}");
         }
         assert!(arguments(&["name"], schema).is_err());
+        let neither = arguments(&["exact="], schema).unwrap_err();
+        assert!(neither.contains("neither yes nor no"), "{neither}");
     }
 
     #[test]

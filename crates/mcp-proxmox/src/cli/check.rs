@@ -6,8 +6,7 @@ use std::{collections::BTreeSet, io, process::ExitCode, time::SystemTime};
 
 use futures_util::future::join_all;
 use pve_client::{
-    Error, Reader, Settings, UnsentKind,
-    access::{self, Permissions},
+    Error, Reader, Settings, UnsentKind, access,
     cluster::{self, ClusterStatus},
     guest,
     version::{self, Version},
@@ -69,9 +68,10 @@ pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
     }
     match reader.get(access::permissions()).await {
         Ok(permissions) => {
-            let code = privileges(permissions, world)?;
+            let rights = Rights(permissions);
+            let code = privileges(&rights, world)?;
             if world.config.tier == Level::Write {
-                for line in guards::told(&world.config, reader.get(guest::list()).await) {
+                for line in guards::told(&world.config, &rights, reader.get(guest::list()).await) {
                     print(&line)?;
                 }
             }
@@ -151,11 +151,11 @@ fn is_untested(found: &Version) -> bool {
 }
 
 /// Says what the token may do path by path, what it sees of what there is, and what would let it see more.
-fn privileges(permissions: Permissions, world: &World) -> io::Result<ExitCode> {
-    let (rights, token) = (Rights(permissions), world.config.pve.token.id());
-    let seen = view::seen(&rights, world.config.tier, &world.catalog().names());
+fn privileges(rights: &Rights, world: &World) -> io::Result<ExitCode> {
+    let token = world.config.pve.token.id();
+    let seen = view::seen(rights, world.config.tier, &world.catalog().names());
     print(&format!("privileges  on {} paths", rights.0.len()))?;
-    for (path, held) in view::by_path(&rights) {
+    for (path, held) in view::by_path(rights) {
         print(&format!("            {path}: {held}"))?;
     }
     for Seen { need, seen, missing, is_nothing } in &seen {
@@ -177,7 +177,7 @@ fn privileges(permissions: Permissions, world: &World) -> io::Result<ExitCode> {
         for line in lines {
             print(&format!("      {line}"))?;
         }
-        for caution in view::cautions(&rights) {
+        for caution in view::cautions(rights) {
             print(&format!("      {caution}"))?;
         }
     }

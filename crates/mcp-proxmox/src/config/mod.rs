@@ -139,9 +139,7 @@ impl Config {
             Audit::check(&file).map(|()| file)
         });
         if tier == Level::Write {
-            for guard in [&settings::ALLOW_VMS, &settings::PROTECT_VMS, &settings::AUDIT_LOG] {
-                read.warn_of_unfilled(guard);
-            }
+            read.guards();
         }
         let log = read.one(&settings::LOG, log_filter).unwrap_or_else(|| "warn".to_owned());
         let Reading { mistakes, warnings, .. } = read;
@@ -204,7 +202,23 @@ impl Config {
     /// One line that says what came out: for people, on stderr.
     pub fn summary(&self) -> String {
         let hosts: Vec<_> = self.pve.hosts.iter().map(Host::to_string).collect();
-        format!("PVE at {} as {}, access tier {}", hosts.join(", "), self.pve.token.id(), self.tier)
+        let (hosts, token) = (hosts.join(", "), self.pve.token.id());
+        format!("PVE at {hosts} as {token}, access tier {}{}", self.tier, self.bounds())
+    }
+}
+
+impl Config {
+    /// Where writes may act, where not everywhere.
+    fn bounds(&self) -> String {
+        if self.tier == Level::Read {
+            return String::new();
+        }
+        let allow = self.allow.as_ref().map(|set| format!(" on {set}"));
+        let protect = Some(&self.protect).filter(|set| !set.is_empty());
+        let protect = protect.map(|set| format!(" but not on {set}"));
+        let bounds = allow.into_iter().chain(protect).collect::<String>();
+        // Lists may be long.
+        if bounds.is_empty() { bounds } else { format!(" {}", clean::sentence(&bounds)) }
     }
 }
 

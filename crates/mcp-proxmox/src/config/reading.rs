@@ -68,14 +68,29 @@ impl Reading<'_> {
         (!text.is_empty() && !is_placeholder(text)).then(|| text.to_owned())
     }
 
-    /// Warns of a guard of writes that the client did not fill in: it guards nothing.
-    pub(super) fn warn_of_unfilled(&mut self, setting: &Setting) {
-        if (self.source)(setting).is_some_and(|text| is_placeholder(text.trim())) {
-            self.warnings.push(format!(
-                "{} holds a placeholder that the client did not fill in: it counts as not set, and guards nothing",
-                setting.variable
-            ));
+    /// Looks at what guards writes. What the client did not fill in would guard nothing, and nobody would notice.
+    pub(super) fn guards(&mut self) {
+        for (setting, default) in [
+            (&settings::ALLOW_VMS, "all"),
+            (&settings::PROTECT_VMS, "none"),
+            (&settings::CONFIRM, "destructive"),
+            (&settings::TOOLS, "all"),
+            (&settings::EXCLUDE_TOOLS, "none"),
+        ] {
+            if self.is_unfilled(setting) {
+                self.wrong(setting, format!("it holds a placeholder that the client did not fill in, and guards writes: fill it in, or write `{default}`"));
+            }
         }
+        if self.is_unfilled(&settings::AUDIT_LOG) {
+            self.wrong(&settings::AUDIT_LOG, "it holds a placeholder that the client did not fill in, so that writes would not be recorded: fill it in, or leave the setting out".to_owned());
+        }
+        if (self.source)(&settings::ALLOW_VMS).is_some_and(|text| unquoted(&text).is_empty()) {
+            self.wrong(&settings::ALLOW_VMS, "it is set and empty, which may mean all or none: write `all`, `none`, or on which write tools may act".to_owned());
+        }
+    }
+
+    fn is_unfilled(&self, setting: &Setting) -> bool {
+        (self.source)(setting).is_some_and(|text| is_placeholder(unquoted(&text)))
     }
 
     pub(super) fn wrong(&mut self, setting: &Setting, wrong: String) {

@@ -102,12 +102,42 @@ fn an_empty_value_and_an_unfilled_placeholder_count_as_not_set() {
 }
 
 #[test]
-fn a_guard_of_writes_that_was_not_filled_in_is_warned_of() {
-    let guards = [("PVE_PROTECT_VMS", "${PVE_PROTECT_VMS}"), ("PVE_AUDIT_LOG", "{env:X}")];
-    let config = with(&[&guards[..], &[("PVE_ACCESS_TIER", "write")]].concat()).unwrap();
-    assert_eq!(config.warnings.len(), 2, "{:?}", config.warnings);
-    assert!(config.warnings[0].starts_with("PVE_PROTECT_VMS holds a placeholder"));
-    assert!(with(&guards).unwrap().warnings.is_empty(), "without writes there is nothing to guard");
+fn a_guard_of_writes_that_was_not_filled_in_is_a_mistake() {
+    let write = ("PVE_ACCESS_TIER", "write");
+    for (guard, instead) in [
+        ("PVE_ALLOW_VMS", "`all`"),
+        ("PVE_PROTECT_VMS", "`none`"),
+        ("PVE_CONFIRM", "`destructive`"),
+        ("PVE_TOOLS", "`all`"),
+        ("PVE_EXCLUDE_TOOLS", "`none`"),
+        ("PVE_AUDIT_LOG", "leave the setting out"),
+    ] {
+        for placeholder in ["${PVE_X}", "\"{env:X}\"", "${user_config.x}"] {
+            let told = with(&[(guard, placeholder), write]).unwrap_err().to_string();
+            assert!(told.contains(&format!("{guard}: it holds a placeholder")), "{told}");
+            assert!(told.contains(instead), "{told}");
+            with(&[(guard, placeholder)]).expect("without writes there is nothing to guard");
+        }
+    }
+}
+
+#[test]
+fn an_empty_list_of_where_writes_may_act_is_a_mistake_since_it_may_mean_both() {
+    let write = ("PVE_ACCESS_TIER", "write");
+    let told = with(&[("PVE_ALLOW_VMS", " "), write]).unwrap_err().to_string();
+    assert!(told.contains("PVE_ALLOW_VMS: it is set and empty"), "{told}");
+    assert!(with(&[("PVE_ALLOW_VMS", "")]).is_ok());
+    assert!(with(&[("PVE_ALLOW_VMS", "all"), write]).unwrap().allow.is_some());
+}
+
+#[test]
+fn the_line_at_the_start_says_where_writes_may_act() {
+    let lists = [("PVE_ALLOW_VMS", "100-199,tag:ai"), ("PVE_PROTECT_VMS", "tag:prod")];
+    let write = [("PVE_ACCESS_TIER", "write")];
+    let told = with(&[&lists[..], &write].concat()).unwrap().summary();
+    assert!(told.ends_with("access tier write on 100-199,tag:ai but not on tag:prod"), "{told}");
+    assert!(with(&write).unwrap().summary().ends_with("access tier write"));
+    assert!(with(&lists).unwrap().summary().ends_with("access tier read"));
 }
 
 #[test]

@@ -135,6 +135,11 @@ impl Action {
         self != Self::Reset
     }
 
+    /// Whether it is over only when the guest has shut itself down.
+    pub(super) fn waits_for_guest(self) -> bool {
+        matches!(self, Self::Shutdown(_) | Self::Reboot(_))
+    }
+
     /// Whether whoever uses the guest has to do without it, at least for a while.
     pub(super) fn interrupts(self) -> bool {
         !matches!(self, Self::Start | Self::Resume)

@@ -12,7 +12,7 @@ use super::{
     look::Scene,
     state::State,
 };
-use crate::{answer::clean::quoted, call::Call, failure::Failure, policy::Marks, rights::grant};
+use crate::{answer::clean::quoted, call::Call, failure::Failure, rights::grant};
 
 /// What is to be done.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) enum Verdict {
 }
 
 pub(super) fn verdict(scene: &Scene, call: &Call, action: Action) -> Result<Verdict, Failure> {
-    may_touch(scene, call)?;
+    call.policy.lets(&scene.found, &scene.current)?;
     if scene.current.template == Some(true) || scene.found.listed.template == Some(true) {
         let what = format!("{} is a template, which never runs; nothing was sent", scene.who());
         return Err(Failure::new(what).hint("clone it in the web interface, and start the clone"));
@@ -91,15 +91,6 @@ fn without_quorum(scene: &Scene, action: Action) -> Option<&'static str> {
     }
 }
 
-fn may_touch(scene: &Scene, call: &Call) -> Result<(), Failure> {
-    let listed = &scene.found.listed;
-    // The list may be older than the guest's own word: what either says counts.
-    let both = [listed.tags.as_deref(), scene.current.tags.as_deref()];
-    let tags = both.into_iter().flatten().collect::<Vec<_>>().join(";");
-    let vmid = scene.found.guest.vmid.get();
-    call.policy.may_touch(Marks { vmid, tags: Some(&tags), pool: listed.pool.as_deref() })
-}
-
 fn no_right(scene: &Scene) -> Failure {
     let vmid = scene.found.guest.vmid;
     Failure::new(format!(
@@ -115,6 +106,9 @@ enum Standing {
     /// It can become so.
     Possible,
 }
+
+/// Of a guest that does not run although the HA manager is to keep it running.
+const STARTS_AGAIN: &str = "its HA state is `started`, so the HA manager is about to start it again: call this again when it runs, or an administrator sets its HA state to `stopped`";
 
 /// How the guest stands to what is wanted, or why it cannot become so.
 fn of_state(scene: &Scene, action: Action) -> Result<Standing, Failure> {
@@ -142,8 +136,11 @@ fn of_state(scene: &Scene, action: Action) -> Result<Standing, Failure> {
     let kept = "its saved memory is kept; start_vm resumes where it was";
     let fix = "a full or broken storage is the usual reason (list_storage); when that is mended, resume_vm lets it go on, and stop_vm gives it up";
     match (action, &scene.state) {
+        (Action::Shutdown(_) | Action::Stop, State::Stopped) => {
+            let starts_again = scene.managed().is_some_and(|state| state == "started");
+            Ok(Standing::Reached(starts_again.then(|| STARTS_AGAIN.to_owned())))
+        }
         (Action::Start | Action::Resume, State::Running)
-        | (Action::Shutdown(_) | Action::Stop, State::Stopped)
         | (Action::Suspend { to_disk: false }, State::Paused)
         | (Action::Suspend { to_disk: true }, State::Hibernated) => Ok(Standing::Reached(None)),
         (Action::Shutdown(_) | Action::Stop, State::Hibernated) => {

@@ -23,6 +23,7 @@ use crate::{
     },
     call::Call,
     failure::Failure,
+    turns::Alone,
 };
 
 /// How much of a task's log is read: all that tasks of this kind write.
@@ -58,7 +59,7 @@ pub(super) async fn carry_through(
     operator: &Operator,
     call: &Call,
     scene: &Scene,
-    plan: Plan,
+    (plan, mut alone): (Plan, Alone),
     until: Instant,
 ) -> Result<Outcome, Failure> {
     let course = Course {
@@ -93,6 +94,9 @@ pub(super) async fn carry_through(
         Err(error) => return course.refused(&error).await,
     };
     call.sent.has_task(&upid);
+    if plan.action.waits_for_guest() {
+        alone.lets_a_stop_pass();
+    }
     let mut outcome = course.follow(&upid).await?;
     let took = course.began.elapsed().as_secs();
     outcome.notes.extend(plan.action.afterthoughts(scene, &outcome, &upid.kind, took));

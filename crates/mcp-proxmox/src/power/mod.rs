@@ -4,7 +4,8 @@
 //! look      where the guest is and how it is now, what runs on it, what the token may
 //! decide    already there: done. In the way: refused, with the reason and the next step
 //! ask       a person, where the user wants it
-//! alone     no other call of this server acts on this guest; after another's end all is looked at again
+//! alone     no other call of this server acts on this guest; after another's end all is looked at again. Only a
+//!           hard stop passes one that waits until the guest has shut itself down
 //! record    in the audit log
 //! send      once
 //! follow    the task, or what became of it when the answer was lost
@@ -38,6 +39,7 @@ use crate::{
     call::Call,
     failure::Failure,
     person::{Agreed, Consent, Question},
+    turns::Alone,
 };
 
 pub use self::{
@@ -80,7 +82,7 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
     let sends = matches!(verdict, Verdict::Send(_));
     if let Some(audit) = call.policy.audit().filter(|_| sends) {
         // Nobody is asked for what could not be recorded.
-        audit.ready()?;
+        audit.ready().await?;
     }
     let must_ask = sends && call.policy.asks_before(action.is_destructive(&scene));
     if order.dry_run {
@@ -104,14 +106,19 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
         Agreed::NotAsked
     };
     let vmid = scene.found.guest.vmid;
-    let alone = call.policy.alone_with(vmid.get(), call.deadline - KEPT).await;
-    let Some((_alone, has_waited)) = alone else {
+    let (turns, latest) = (&call.policy.turns, call.deadline - KEPT);
+    let alone = if action == Action::Stop {
+        turns.to_stop(vmid.get(), latest).await
+    } else {
+        turns.alone_with(vmid.get(), latest).await
+    };
+    let Some(alone) = alone else {
         let what = format!(
             "another call of this server acts on {vmid} and has not ended; nothing was sent"
         );
         return Err(Failure::new(what).hint("see its state with get_vm_status, then call again"));
     };
-    if has_waited || must_ask {
+    if alone.is_after_another || must_ask {
         // The world may be another one by now.
         scene = look::at(pve.reader(), call, &vmid.to_string(), action).await?;
         verdict = decide::verdict(&scene, call, action)?;
@@ -125,7 +132,7 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
         let what = format!("{who} is not as it was when this was called; nothing was sent");
         return Err(Failure::new(what).hint("call again: the user has to agree to this"));
     }
-    send(&pve, call, &order, (&scene, agreed), plan).await
+    send(&pve, call, &order, (&scene, agreed), (plan, alone)).await
 }
 
 /// Asks the person, where there is one.
@@ -142,10 +149,13 @@ async fn send(
     call: &Call,
     order: &Order,
     (scene, agreed): (&Scene, Agreed),
-    plan: Plan,
+    (plan, alone): (Plan, Alone),
 ) -> Result<Outcome, Failure> {
     let open = match call.policy.audit() {
-        Some(audit) => Some(audit.open(about(pve, call, order, scene, agreed), call.sent.clone())?),
+        Some(audit) => {
+            let about = about(pve, call, order, scene, agreed);
+            Some(audit.open(about, call.sent.clone()).await?)
+        }
         None => None,
     };
     call.sent.begins(format!("{} {}", order.action.verb(), scene.found.guest));
@@ -153,12 +163,15 @@ async fn send(
     let began = Instant::now();
     let wait = Duration::from_secs(u64::from(order.wait_seconds));
     let until = (began + wait).min(call.deadline - KEPT / 2);
-    let result = follow::carry_through(pve, call, scene, plan, until).await;
+    let result = follow::carry_through(pve, call, scene, (plan, alone), until).await;
     let (outcome, details) = match &result {
         Ok(outcome) => (outcome.outcome, outcome.details()),
         Err(failure) => ("failed", vec![("why", Some(failure.what().to_owned()))]),
     };
-    let unwritten = open.and_then(|open| open.close(outcome, &details));
+    let unwritten = match open {
+        Some(open) => open.close(outcome, &details).await,
+        None => None,
+    };
     match (result, unwritten) {
         (Ok(mut outcome), unwritten) => {
             outcome.notes.extend(unwritten);

@@ -100,8 +100,8 @@ impl Asking {
         context: &RequestContext<RoleServer>,
     ) -> Result<Asked, ErrorData> {
         let question = Arc::new(Mutex::new(None));
-        if !can_ask(context) {
-            return Ok(Asked { person: Person::default(), question });
+        if let Some(why) = why_not_asked(context) {
+            return Ok(Asked { person: Person::who_cannot_be_asked(why), question });
         }
         let is_modern = context
             .protocol_version()
@@ -239,15 +239,17 @@ fn signed(state: &[u8], call: &str) -> Vec<u8> {
     bytes
 }
 
-/// Whether the client said that it can put a form to its user, in a revision that knows such a question. An empty
-/// capability means that.
-fn can_ask(context: &RequestContext<RoleServer>) -> bool {
-    let knows = |revision: ProtocolVersion| revision >= ProtocolVersion::V_2025_06_18;
-    if !context.protocol_version().is_some_and(knows) {
-        return false;
+/// Why the client cannot put a form to its user, unless it said that it can, in a revision that knows such a question.
+/// An empty capability means that.
+fn why_not_asked(context: &RequestContext<RoleServer>) -> Option<String> {
+    let revision = context.protocol_version();
+    if let Some(old) = revision.filter(|revision| *revision < ProtocolVersion::V_2025_06_18) {
+        return Some(format!("this client speaks MCP {old}, in which nobody can be asked"));
     }
     let capability = context.client_capabilities().and_then(|client| client.elicitation);
-    capability.is_some_and(|capability| capability.form.is_some() || capability.url.is_none())
+    let can =
+        capability.is_some_and(|capability| capability.form.is_some() || capability.url.is_none());
+    (!can).then(|| "this client cannot ask".to_owned())
 }
 
 fn form(message: String) -> ElicitRequestParams {
@@ -283,7 +285,14 @@ fn reply(result: &ElicitResult) -> Reply {
     let agreed = result.content.as_ref().and_then(|content| content.get(NAME)?.as_bool());
     match (&result.action, agreed) {
         (ElicitationAction::Accept, Some(true)) => Reply::Yes(Agreed::Person),
-        (ElicitationAction::Accept, _) => Reply::No("the user did not agree".to_owned()),
+        // Of a form with a box nobody knows whether the tick was forgotten, of one with two choices it is a no.
+        (ElicitationAction::Accept, Some(false)) => Reply::No(
+            "the user sent the form without saying yes (a tick that is left out is a no)"
+                .to_owned(),
+        ),
+        (ElicitationAction::Accept, None) => {
+            Reply::Unanswered("the client sent the form without an answer".to_owned())
+        }
         (ElicitationAction::Decline, _) => Reply::No("the user declined".to_owned()),
         _ => Reply::Unanswered("the user closed the question without an answer".to_owned()),
     }

@@ -210,7 +210,11 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(self.capabilities())
             .with_server_info(definitions::introduction())
-            .with_instructions(instructions::text(self.access.level(), &self.limits.offered))
+            .with_instructions(instructions::text(
+                self.access.level(),
+                &self.limits.offered,
+                &self.policy,
+            ))
     }
 
     async fn discover(

@@ -120,7 +120,7 @@ impl Tool for SendVmKeys {
         };
         let vmid = scene.found.guest.vmid;
         let latest = call.deadline - KEPT;
-        let Some((_alone, has_waited)) = call.policy.alone_with(vmid.get(), latest).await else {
+        let Some(alone) = call.policy.turns.alone_with(vmid.get(), latest).await else {
             let what = format!(
                 "another call of this server acts on {vmid} and has not ended; nothing was typed"
             );
@@ -128,14 +128,14 @@ impl Tool for SendVmKeys {
                 Failure::new(what).hint("see its state with get_vm_status, then call again")
             );
         };
-        if has_waited || must_ask {
+        if alone.is_after_another || must_ask {
             // The guest may be another one by now.
             scene = look::at(pve.reader(), call, &vmid.to_string(), input.serial).await?;
         }
         let open = match call.policy.audit() {
             Some(audit) => {
                 let about = about(&pve, call, &input, &scene, (&typing, agreed));
-                Some(audit.open(about, call.sent.clone())?)
+                Some(audit.open(about, call.sent.clone()).await?)
             }
             None => None,
         };
@@ -148,7 +148,10 @@ impl Tool for SendVmKeys {
             Ok(typed) => (typed.outcome(), vec![("keys_sent", Some(typed.count()))]),
             Err(failure) => ("failed", vec![("why", Some(failure.what().to_owned()))]),
         };
-        let unwritten = open.and_then(|open| open.close(outcome, &details));
+        let unwritten = match open {
+            Some(open) => open.close(outcome, &details).await,
+            None => None,
+        };
         let mut output = Output::of(&scene, &typing, result?);
         output.notes.extend(unwritten);
         Ok(output)

@@ -346,9 +346,22 @@ async fn a_question_that_was_not_answered_is_told_apart_from_a_no_and_from_one_t
         let failed = told(arguments.clone(), broken.clone());
         assert!(failed.contains("unanswered") && failed.contains("no window"), "{failed}");
     }
+    let without_tick = json!({ "result": { "action": "accept", "content": { "confirm": false } } });
+    let no = told(vm.clone(), without_tick);
+    assert!(no.contains("a tick that is left out is a no"), "{no}");
+    let empty = told(vm.clone(), json!({ "result": { "action": "accept", "content": {} } }));
+    assert!(empty.contains("unanswered") && empty.contains("without an answer"), "{empty}");
     let unable = json!({ "error": { "code": -32601, "message": "Method not found" } });
     let refused = told(vm, unable.clone());
     assert!(refused.contains("cannot ask") && refused.contains("confirm: true"), "{refused}");
+    assert!(posts(&sim).is_empty());
+    let old = tokio::task::block_in_place(|| {
+        let mut program = program(&sim, &[]);
+        initialize(&mut program, "2025-03-26");
+        send_call(&mut program, 77, "stop_vm", &json!({ "vm": "100" }));
+        program.receive()["result"].to_string()
+    });
+    assert!(old.contains("speaks MCP 2025-03-26, in which nobody can be asked"), "{old}");
     assert!(posts(&sim).is_empty());
     let agreed = told(json!({ "vm": "100", "confirm": true }), unable);
     assert!(agreed.contains("done"), "{agreed}");

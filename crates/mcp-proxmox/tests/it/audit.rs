@@ -247,7 +247,7 @@ async fn a_client_that_leaves_during_a_write_leaves_an_unknown_outcome_behind() 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signal_during_a_write_leaves_an_unknown_outcome_behind() {
-    for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
+    for (signal, code) in [("-TERM", 143), ("-INT", 130), ("-HUP", 129)] {
         let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
         let record = Record::new(&format!("signal{signal}"));
         tokio::task::block_in_place(|| {
@@ -267,6 +267,32 @@ async fn a_signal_during_a_write_leaves_an_unknown_outcome_behind() {
         });
         is_given_up(&record, "told to end");
     }
+}
+
+/// `nohup` has the end of the terminal ignored, and means that.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn who_ignores_the_end_of_its_terminal_goes_on() {
+    let sim = start_with(101, |guest| guest.takes = Takes::UntilTold).await;
+    let record = Record::new("nohup");
+    tokio::task::block_in_place(|| {
+        let own = record.kept_by_a_program_for(&sim);
+        let mut command = Command::new("nohup");
+        command.arg(own.get_program()).args(["call", "start_vm", "vm=101"]);
+        for (name, value) in own.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let mut program = Program::start(&mut command);
+        until_followed(&sim);
+        program.signal("-HUP");
+        // That it goes on is seen by what comes after the signal: the task ends, and its outcome is recorded.
+        sim.change(pve_sim::Cluster::finish_tasks);
+        assert_eq!(program.ends_by_itself().code(), Some(0));
+    });
+    assert_eq!(record.lines()[1]["outcome"], "done");
 }
 
 #[cfg(unix)]

@@ -13,6 +13,7 @@ use mcp_proxmox::{
     catalog::{self, Catalog},
     instructions,
     person::Person,
+    policy::Policy,
     prompts, server,
     tier::{Access, Level},
 };
@@ -252,7 +253,7 @@ async fn no_answer_is_larger_than_its_bound_and_the_figures_are_current() {
     );
     definitions(&tokens, &mut text);
     let names: Vec<_> = catalog::ALL.iter().map(|entry| entry.name).collect();
-    let instructions = tokens.of(&instructions::text(Level::Write, &names));
+    let instructions = tokens.of(&instructions::text(Level::Write, &names, &Policy::default()));
     assert!(instructions < 600, "the instructions cost {instructions} tokens");
     let _ = write!(
         text,

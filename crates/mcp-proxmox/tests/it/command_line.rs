@@ -1,7 +1,7 @@
 //! The program as people and scripts use it.
 
 use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Rule, Sim};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::process::{program, program_for, run};
 
@@ -155,11 +155,31 @@ async fn check_counts_where_writes_may_act_so_that_a_misspelt_guard_is_seen() {
          \x20           PVE_PROTECT_VMS: pool:prodcution matches nothing: is it spelled as in PVE?\n"
     );
     assert!(told.contains(&wanted), "{told}");
+    let n_templates =
+        sim.change(|cluster| cluster.guests.iter().filter(|guest| guest.template).count());
     let told = checked(&[("PVE_ACCESS_TIER", "write"), ("PVE_CONFIRM", "never")]);
-    assert!(
-        told.contains(&format!("on {n} of {n} ")) && told.contains("nobody is asked"),
-        "{told}"
+    let counted = format!(
+        "on {} of {n} VMs and containers that the token sees ({n_templates} more that are templates); nobody is asked",
+        n - n_templates
     );
+    assert!(n_templates > 0 && told.contains(&counted), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_does_not_count_where_the_token_may_not_act() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    let n = sim.change(|cluster| cluster.guests.len());
+    let see = json!({ "VM.Audit": 1, "Sys.Audit": 1, "Datastore.Audit": 1 });
+    let act = json!({ "VM.Audit": 1, "VM.PowerMgmt": 1 });
+    let rights = json!({ "/": see, "/vms": see, "/nodes": see, "/storage": see, "/vms/100": act });
+    sim.answer(Rule::get("/access/permissions").data(&rights));
+    let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+    command.envs([("PVE_ACCESS_TIER", "write"), ("PVE_ALLOW_VMS", "100,101")]).arg("check");
+    let told = tokio::task::block_in_place(|| run(&mut command)).1;
+    let counted = format!(
+        "writes      on 1 of {n} VMs and containers that the token sees (1 more on which the token has neither VM.PowerMgmt nor VM.Console); "
+    );
+    assert!(told.contains(&counted), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -48,7 +48,7 @@ fn the_page_on_configuration_is_current() {
         "{MADE}# Configuration\n\n\
          Each setting is an environment variable and, but for the secret, a flag of every command. A flag wins over the \
          variable. An empty value counts as not set, and so does a placeholder that a client did not fill in, such as \
-         `${{PVE_TLS_CA_FILE}}`. All mistakes are reported at once, at start, with exit code 2.\n\n\
+         `${{PVE_TLS_CA_FILE}}`; but not for what guards writes (`PVE_ALLOW_VMS`, `PVE_PROTECT_VMS` and their like) in the tier `write`. All mistakes are reported at once, at start, with exit code 2.\n\n\
          | variable | flag | meaning |\n|---|---|---|\n"
     );
     for setting in settings::ALL {

@@ -107,6 +107,56 @@ async fn a_shutdown_that_still_waits_holds_up_everything_but_a_stop() {
     }
 }
 
+/// Also where the same server waits for that shutdown, and whether it restarts the guest afterwards or not.
+#[tokio::test]
+async fn a_stop_passes_a_call_of_the_same_server_that_waits_for_the_guest() {
+    for (tool, vmid, kind) in
+        [("shutdown_vm", 100, "qemu"), ("reboot_vm", 100, "qemu"), ("shutdown_vm", 120, "lxc")]
+    {
+        let sim = start_with(vmid, |guest| guest.takes = Takes::UntilTold).await;
+        let client = connect(write_server(&sim)).await;
+        let request = |tool: &'static str| {
+            let mut request = rmcp::model::CallToolRequestParams::new(tool);
+            request.arguments = json!({ "vm": vmid.to_string() }).as_object().cloned();
+            client.call_tool(request)
+        };
+        let (waiting, stopped) = tokio::join!(request(tool), async {
+            // The stop is called while the first one's task is followed.
+            while !sim.requests().iter().any(|seen| seen.path.contains("/tasks/UPID")) {
+                tokio::task::yield_now().await;
+            }
+            sim.change(|lab| lab.guest_mut(vmid).unwrap().takes = Takes::AtOnce);
+            request("stop_vm").await
+        });
+        let stopped = structured(&stopped.unwrap());
+        assert_eq!((&stopped["outcome"], &stopped["after"]), (&json!("done"), &json!("stopped")));
+        let told = waiting.unwrap();
+        let stop = format!("/nodes/pve1/{kind}/{vmid}/status/stop overrule-shutdown=1");
+        assert_eq!(posts(&sim).len(), 2, "{:?}", posts(&sim));
+        assert_eq!(posts(&sim)[1], stop);
+        assert!(!sim.change(|lab| lab.guest(vmid).unwrap().is_up()), "{told:?}");
+        if tool == "shutdown_vm" {
+            assert_eq!(structured(&told)["after"], "stopped", "{told:?}");
+        } else {
+            let told = failed(&told);
+            assert!(told.contains("stopped"), "{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_guest_that_the_ha_manager_starts_again_is_not_simply_down() {
+    let sim = start_with(101, |guest| guest.ha = Some("started".to_owned())).await;
+    for tool in ["shutdown_vm", "stop_vm"] {
+        let answer = answer(&sim, tool, json!({ "vm": "101" })).await;
+        assert_eq!((&answer["outcome"], &answer["before"]), (&json!("already"), &json!("stopped")));
+        assert!(notes(&answer).contains("is about to start it again"), "{answer}");
+    }
+    sim.change(|lab| lab.guest_mut(101).unwrap().ha = Some("stopped".to_owned()));
+    let answer = answer(&sim, "stop_vm", json!({ "vm": "101" })).await;
+    assert!(!notes(&answer).contains("start it again"), "{answer}");
+}
+
 #[tokio::test]
 async fn an_older_pve_that_cannot_overrule_a_shutdown_says_so() {
     let sim = start_with(100, |guest| guest.takes = Takes::UntilTold).await;

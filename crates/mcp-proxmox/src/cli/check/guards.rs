@@ -1,6 +1,8 @@
 //! Where writes may act, as the settings say it: counted, since a misspelt tag or pool guards nothing and makes
 //! no mistake that could be told.
 
+use std::fmt::Write as _;
+
 use pve_client::{Error, VmId, guest::Listed};
 
 use crate::{
@@ -9,10 +11,15 @@ use crate::{
     failure::Failure,
     lookup::guest::tags,
     policy::{Marks, Policy},
+    rights::Rights,
 };
 
 /// The lines that tell it.
-pub(super) fn told(config: &Config, guests: Result<Vec<Listed>, Error>) -> Vec<String> {
+pub(super) fn told(
+    config: &Config,
+    rights: &Rights,
+    guests: Result<Vec<Listed>, Error>,
+) -> Vec<String> {
     let Config { allow, protect, confirm, audit_log, .. } = config;
     let asks = match confirm {
         Confirm::Never => "nobody is asked",
@@ -36,8 +43,23 @@ pub(super) fn told(config: &Config, guests: Result<Vec<Listed>, Error>) -> Vec<S
         let vmid = guest.vmid.map(VmId::get);
         vmid.is_some_and(|vmid| policy.may_touch(Marks { vmid, tags, pool }).is_ok())
     };
-    let (n, n_may) = (guests.len(), guests.iter().filter(may).count());
-    let on = format!("writes      on {n_may} of {n} VMs and containers that the token sees");
+    let (n, mut within) = (guests.len(), guests.iter().filter(may).collect::<Vec<_>>());
+    // What never runs, and what PVE would refuse, is not acted on whatever the lists say.
+    let n_within = within.len();
+    within.retain(|guest| guest.template != Some(true));
+    let n_templates = n_within - within.len();
+    let n_possible = within.len();
+    within.retain(|guest| can(rights, guest));
+    let (n_may, n_lacking) = (within.len(), n_possible - within.len());
+    let mut on = format!("writes      on {n_may} of {n} VMs and containers that the token sees");
+    for (left_out, why) in [
+        (n_templates, "that are templates"),
+        (n_lacking, "on which the token has neither VM.PowerMgmt nor VM.Console"),
+    ] {
+        if left_out > 0 {
+            let _ = write!(on, " ({left_out} more {why})");
+        }
+    }
     let lists = [("PVE_ALLOW_VMS", allow.as_ref()), ("PVE_PROTECT_VMS", Some(protect))];
     let parts = lists.into_iter().flat_map(|(variable, set)| {
         set.into_iter().flat_map(GuestSet::parts).map(move |part| (variable, part))
@@ -50,7 +72,14 @@ pub(super) fn told(config: &Config, guests: Result<Vec<Listed>, Error>) -> Vec<S
             n => format!("            {variable}: {of} matches {n}"),
         }
     });
-    [format!("{on}; {asks}; {kept}")].into_iter().chain(parts).collect()
+    let on = format!("{on}; {asks}; {kept}");
+    [on].into_iter().chain(parts).collect()
+}
+
+/// Whether PVE lets the token do anything to it. Pools' members are in the list of rights.
+fn can(rights: &Rights, guest: &Listed) -> bool {
+    let path = guest.vmid.map(|vmid| format!("/vms/{vmid}"));
+    path.is_some_and(|path| rights.has(&path, &["VM.PowerMgmt", "VM.Console"]))
 }
 
 fn belongs(set: &GuestSet, guest: &Listed) -> bool {

@@ -16,7 +16,6 @@ use crate::{
     },
     failure::Failure,
     lookup::guest::{Found, find},
-    policy::Marks,
     rights::grant,
 };
 
@@ -51,7 +50,7 @@ pub(super) async fn at(
         let asked = format!("read the state of {} before typing into it", found.guest.vmid);
         Failure::from_pve(&asked, &error)
     })?;
-    may_touch(call, &found, &current)?;
+    call.policy.lets(&found, &current)?;
     let (to, into) = place(&found, serial, version)?;
     is_awake(&found, &current)?;
     if console::lacks_right(&permissions) {
@@ -66,15 +65,6 @@ pub(super) async fn at(
         console::refuse_missing_port(pve, call, &found, serial).await?;
     }
     Ok(Scene { found, current, version, to, into, serial })
-}
-
-fn may_touch(call: &Call, found: &Found, current: &Current) -> Result<(), Failure> {
-    let listed = &found.listed;
-    // The list may be older than the guest's own word: what either says counts.
-    let both = [listed.tags.as_deref(), current.tags.as_deref()];
-    let tags = both.into_iter().flatten().collect::<Vec<_>>().join(";");
-    let vmid = found.guest.vmid.get();
-    call.policy.may_touch(Marks { vmid, tags: Some(&tags), pool: listed.pool.as_deref() })
 }
 
 /// Which console is meant.

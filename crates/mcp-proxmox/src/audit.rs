@@ -83,6 +83,17 @@ impl Audit {
         writer::try_now(file).map_err(|error| format!("it cannot be written: {error}"))
     }
 
+    /// What the user should know of this file, though it can be written.
+    pub fn cautions(file: &Path) -> Vec<String> {
+        let shown = label(&file.to_string_lossy());
+        let is_relative = file.is_relative().then(|| {
+            format!("PVE_AUDIT_LOG: `{shown}` is below whatever folder a client starts this in: write the whole path")
+        });
+        let is_loose = writer::others_can_write(file)
+            .then(|| format!("PVE_AUDIT_LOG: others can write to `{shown}`: chmod 600 it"));
+        is_relative.into_iter().chain(is_loose).collect()
+    }
+
     /// Tries whether a line could be added now.
     ///
     /// # Errors
@@ -226,6 +237,13 @@ mod tests {
     fn a_file_is_tried_without_writing_to_it() {
         let file = std::env::temp_dir().join(format!("mcp-proxmox-try-{}", std::process::id()));
         std::fs::write(&file, "kept\n").unwrap();
+        assert!(Audit::cautions(Path::new("audit.log"))[0].contains("write the whole path"));
+        #[cfg(unix)]
+        for (mode, n_cautions) in [(0o600, 0), (0o640, 0), (0o620, 1), (0o666, 1)] {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(Audit::cautions(&file).len(), n_cautions, "{mode:o}");
+        }
         Audit::check(&file).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept\n");
         std::fs::remove_file(&file).unwrap();

@@ -141,6 +141,7 @@ impl Person {
         what: &str,
         confirm: bool,
     ) -> Result<Consent, Failure> {
+        let asked = question.text.clone();
         match self.ask(question).await {
             Reply::Yes(agreed) => Ok(Consent::Given(agreed)),
             Reply::CannotAsk(_) if confirm => Ok(Consent::Given(Agreed::Confirm)),
@@ -152,9 +153,9 @@ impl Person {
             Reply::CannotAsk(why) => Err(Failure::new(format!(
                 "{what} needs the user's consent, and {why}; nothing was sent"
             ))
-            .hint(
-                "ask the user, and if they agree call again with `confirm: true` (on the command line: --yes)",
-            )),
+            .hint(format!(
+                "ask the user: \u{201c}{asked}\u{201d} If they agree, call again with `confirm: true` (on the command line: --yes)"
+            ))),
         }
     }
 }

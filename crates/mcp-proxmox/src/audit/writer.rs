@@ -149,3 +149,17 @@ fn appending() -> OpenOptions {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
+
+/// Whether others than its owner may change what was recorded.
+#[cfg(unix)]
+pub(super) fn others_can_write(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    std::fs::metadata(file).is_ok_and(|data| data.permissions().mode() & 0o022 != 0)
+}
+
+/// Only Unix tells.
+#[cfg(not(unix))]
+pub(super) fn others_can_write(_file: &Path) -> bool {
+    false
+}

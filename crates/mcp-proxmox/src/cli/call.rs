@@ -63,9 +63,12 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> io::Result<ExitC
         .within(&world.limits())
         .under(world.policy())
         .from_client(Some("command line".to_owned()));
-    if options.get_flag("yes") {
-        call = call.with_person(Person::who_agreed());
-    }
+    let person = if options.get_flag("yes") {
+        Person::who_agreed()
+    } else {
+        Person::who_cannot_be_asked("`--yes` was not given".to_owned())
+    };
+    call = call.with_person(person);
     let is_waited_for = arguments.get("wait_seconds").is_none_or(|seconds| !is_zero(seconds));
     let sent = call.sent.clone();
     let access = world.access();

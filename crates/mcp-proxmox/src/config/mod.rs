@@ -140,6 +140,7 @@ impl Config {
         });
         if tier == Level::Write {
             read.guards();
+            read.warnings.extend(audit_log.iter().flat_map(|file| Audit::cautions(file)));
         }
         let log = read.one(&settings::LOG, log_filter).unwrap_or_else(|| "warn".to_owned());
         let Reading { mistakes, warnings, .. } = read;

@@ -15,6 +15,7 @@ use super::{
     after::{After, Place},
     look::Scene,
     outcome::Outcome,
+    state::State,
 };
 use crate::{
     answer::{
@@ -30,6 +31,9 @@ use crate::{
 const LOG_LINES: u32 = 100;
 /// A request that takes longer to be answered is said to.
 const SLOW: Time = Time::from_secs(1);
+
+/// How long a guest gets to be down after somebody ended the task that waited for it.
+const SOON: Time = Time::from_secs(5);
 
 /// How a task was last seen.
 enum Seen {
@@ -102,9 +106,9 @@ pub(super) async fn carry_through(
     outcome.notes.extend(plan.action.afterthoughts(scene, &outcome, &upid.kind, took));
     outcome.notes.extend(slow);
     Ok(match lost {
-        Some(why) => {
-            outcome.with_note(format!("{why}; its task was found, and nothing was sent again"))
-        }
+        Some(why) => outcome.with_note(format!(
+            "the answer was lost ({why}), but its task was found, and nothing was sent again; a task that another program began just then with the same token would look alike"
+        )),
         None => outcome,
     })
 }
@@ -170,16 +174,25 @@ impl Course<'_> {
 
     /// A task that failed. Where the guest is as it should be all the same, that is what counts.
     async fn failed(&self, upid: &Upid, result: &str) -> Result<Outcome, Failure> {
-        let after = self.state().await;
+        // Whoever stops a guest ends the task that waits for it first.
+        let is_interrupted = result == "received interrupt" && self.action.waits_for_guest();
+        let after = if is_interrupted { self.down_soon().await } else { self.state().await };
         let said = sentence(result);
         if self.is_shown(after.as_ref()) {
             // Somebody else did it at the same moment.
-            let word = if result.contains("already running") { "already" } else { "done" };
+            let by_another =
+                ["already running", "can't lock file"].iter().any(|word| result.contains(word));
+            let word = if by_another { "already" } else { "done" };
             let mut outcome = Outcome::new(self.scene, word).with_task(upid);
             outcome.task_result = Some(said);
-            return Ok(outcome
-                .with_state(after.as_ref())
-                .with_note("the task failed, but the guest is as it should be"));
+            let note = if is_interrupted {
+                "somebody ended the task, as stop_vm does, and the guest is down: it may not have shut down cleanly"
+            } else if by_another {
+                "the task failed since something else did the same, so the guest is as it should be"
+            } else {
+                "the task failed, but the guest is as it should be"
+            };
+            return Ok(outcome.with_state(after.as_ref()).with_note(note));
         }
         let state = match &after {
             Some(after) => self.now(after),
@@ -197,6 +210,9 @@ impl Course<'_> {
         let what = match result {
             "unexpected status" => {
                 format!("the task to {verb} {who} was killed, so its outcome is unknown; {state}.")
+            }
+            "received interrupt" if is_interrupted => {
+                format!("somebody ended the task to {verb} {who}, as stop_vm does; {state}.")
             }
             "received interrupt" => format!("somebody ended the task to {verb} {who}; {state}."),
             _ => format!("PVE could not {verb} {who}: {said}; {state}.{log}"),
@@ -300,13 +316,26 @@ impl Course<'_> {
         }
     }
 
+    /// The state of the guest as soon as it is down, or as it is after a few seconds.
+    async fn down_soon(&self) -> Option<After> {
+        let end = self.until.min(Instant::now() + SOON);
+        let mut pause = Pause::new();
+        loop {
+            let after = self.state().await;
+            let is_down = |after: &After| State::of(&after.current).is_down();
+            if after.as_ref().is_some_and(is_down) || !pause.before(end).await {
+                return after;
+            }
+        }
+    }
+
     async fn state(&self) -> Option<After> {
         self.place.look(&self.pve.until(self.call.deadline - Time::from_secs(1))).await
     }
 
     /// `it is running`, and where, if that is another node than before.
     fn now(&self, after: &After) -> String {
-        let word = super::state::State::of(&after.current).word();
+        let word = State::of(&after.current).word();
         if after.node == self.scene.found.guest.node {
             format!("it is {word}")
         } else {

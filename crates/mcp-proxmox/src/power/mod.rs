@@ -29,12 +29,13 @@ mod tool;
 mod watch;
 mod words;
 
-use pve_client::Operator;
+use pve_client::{Operator, task::Listed};
 use serde_json::{Map, Value};
 use tokio::time::{Duration, Instant};
 
 use self::{action::Plan, decide::Verdict, look::Scene};
 use crate::{
+    answer::clean::sentence,
     audit,
     call::Call,
     failure::Failure,
@@ -120,8 +121,12 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
     };
     if alone.is_after_another || must_ask {
         // The world may be another one by now.
+        let before = scene;
         scene = look::at(pve.reader(), call, &vmid.to_string(), action).await?;
         verdict = decide::verdict(&scene, call, action)?;
+        if alone.is_after_another {
+            twice(&before, &scene, action)?;
+        }
     }
     let plan = match verdict {
         Verdict::Already(note) => return Ok(Outcome::already(&scene, note)),
@@ -133,6 +138,25 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
         return Err(Failure::new(what).hint("call again: the user has to agree to this"));
     }
     send(&pve, call, &order, (&scene, agreed), (plan, alone)).await
+}
+
+/// Refuses what another call has just done while this one waited for its turn: clients send calls side by side, and
+/// nobody means two reboots or resets by that. For every other action the guest's state tells.
+fn twice(before: &Scene, now: &Scene, action: Action) -> Result<(), Failure> {
+    if !matches!(action, Action::Reboot(_) | Action::Reset) {
+        return Ok(());
+    }
+    let known = before.known();
+    let kinds = action.tasks(now.found.guest.kind);
+    let is_twin = |task: &&Listed| {
+        task.upid.as_ref().is_some_and(|upid| !known.contains(upid))
+            && task.kind.as_deref().is_some_and(|kind| kinds.contains(&kind))
+    };
+    let Some(twin) = now.tasks.iter().flatten().find(is_twin) else { return Ok(()) };
+    let upid = twin.upid.as_ref().map(|upid| sentence(&upid.to_string())).unwrap_or_default();
+    let (who, verb) = (now.who(), action.verb());
+    let what = format!("another call has just done this to {who} (task {upid}); nothing was sent");
+    Err(Failure::new(what).hint(format!("if it is to {verb} once more, call again")))
 }
 
 /// Asks the person, where there is one.
@@ -166,7 +190,9 @@ async fn send(
     let result = follow::carry_through(pve, call, scene, (plan, alone), until).await;
     let (outcome, details) = match &result {
         Ok(outcome) => (outcome.outcome, outcome.details()),
-        Err(failure) => ("failed", vec![("why", Some(failure.what().to_owned()))]),
+        Err(failure) => {
+            ("failed", vec![("upid", call.sent.task()), ("why", Some(failure.what().to_owned()))])
+        }
     };
     let unwritten = match open {
         Some(open) => open.close(outcome, &details).await,

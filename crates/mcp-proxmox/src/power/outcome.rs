@@ -156,6 +156,7 @@ impl Outcome {
             ("upid", self.task.clone()),
             ("result", self.task_result.clone()),
             ("after", self.after.clone()),
+            ("notes", Some(self.notes.join("; ")).filter(|notes| !notes.is_empty())),
         ]
     }
 }

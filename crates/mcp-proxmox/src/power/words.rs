@@ -73,6 +73,13 @@ impl Action {
             Self::Reboot(_) => notes.push(format!(
                 "it gets {seconds} s to shut down; if it does not, it is left running"
             )),
+            Self::Suspend { to_disk: false } => {
+                notes.extend(scene.uptime().map(|up| format!("it has been up for {}", Duration(up))));
+                notes.push("it does nothing until resume_vm, and keeps its memory".to_owned());
+            }
+            Self::Suspend { to_disk: true } => notes.push(
+                "its memory is saved and it stops; it does nothing until start_vm, which resumes where it was".to_owned(),
+            ),
             Self::Start if scene.state == State::Hibernated => {
                 notes.push("it goes on where it was hibernated".to_owned());
             }

@@ -102,6 +102,7 @@ async fn a_failure_is_recorded_with_its_reason() {
     let outcome = &record.lines()[1];
     assert_eq!(outcome["outcome"], "failed");
     assert!(outcome["why"].as_str().unwrap().contains("storage 'nas' is not online"));
+    assert!(outcome["upid"].as_str().unwrap().starts_with("UPID:pve2:"), "{outcome}");
 }
 
 #[tokio::test]
@@ -162,7 +163,7 @@ fn is_given_up(record: &Record, why: &str) {
     assert_eq!((&sent["event"], &outcome["outcome"]), (&json!("send"), &json!("unknown")));
     let told = |name: &str| outcome[name].as_str().unwrap();
     assert!(told("sent").starts_with("start qemu/101 (task UPID:pve1:"), "{outcome}");
-    assert!(told("upid").starts_with("UPID:pve1:"), "{outcome}");
+    assert!(told("upid").starts_with("UPID:pve2:"), "{outcome}");
     assert!(told("why").contains(why), "{outcome}");
 }
 

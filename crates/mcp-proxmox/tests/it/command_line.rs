@@ -147,19 +147,20 @@ async fn check_counts_where_writes_may_act_so_that_a_misspelt_guard_is_seen() {
         ("PVE_PROTECT_VMS", "100,pool:prodcution"),
     ]);
     let wanted = format!(
-        "writes      on 2 of {n} VMs and containers that the token sees; a person is asked before what may lose something; not recorded\n\
+        "writes      on 2 of {n} VMs and containers that the token sees (not: {} by the settings); a person is asked before what may lose something; not recorded\n\
          \x20           PVE_ALLOW_VMS: 100 matches 1\n\
          \x20           PVE_ALLOW_VMS: 101 matches 1\n\
          \x20           PVE_ALLOW_VMS: tag:staging matches 1\n\
          \x20           PVE_PROTECT_VMS: 100 matches 1\n\
-         \x20           PVE_PROTECT_VMS: pool:prodcution matches nothing: is it spelled as in PVE?\n"
+         \x20           PVE_PROTECT_VMS: pool:prodcution matches nothing: is it spelled as in PVE?\n",
+        n - 2
     );
     assert!(told.contains(&wanted), "{told}");
     let n_templates =
         sim.change(|cluster| cluster.guests.iter().filter(|guest| guest.template).count());
     let told = checked(&[("PVE_ACCESS_TIER", "write"), ("PVE_CONFIRM", "never")]);
     let counted = format!(
-        "on {} of {n} VMs and containers that the token sees ({n_templates} more that are templates); nobody is asked",
+        "on {} of {n} VMs and containers that the token sees (not: {n_templates} as templates); nobody is asked",
         n - n_templates
     );
     assert!(n_templates > 0 && told.contains(&counted), "{told}");
@@ -177,7 +178,8 @@ async fn check_does_not_count_where_the_token_may_not_act() {
     command.envs([("PVE_ACCESS_TIER", "write"), ("PVE_ALLOW_VMS", "100,101")]).arg("check");
     let told = tokio::task::block_in_place(|| run(&mut command)).1;
     let counted = format!(
-        "writes      on 1 of {n} VMs and containers that the token sees (1 more on which the token has neither VM.PowerMgmt nor VM.Console); "
+        "writes      on 1 of {n} VMs and containers that the token sees (not: {} by the settings, 1 for want of VM.PowerMgmt or VM.Console); ",
+        n - 2
     );
     assert!(told.contains(&counted), "{told}");
 }

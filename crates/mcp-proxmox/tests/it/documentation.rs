@@ -48,7 +48,7 @@ fn the_page_on_configuration_is_current() {
         "{MADE}# Configuration\n\n\
          Each setting is an environment variable and, but for the secret, a flag of every command. A flag wins over the \
          variable. An empty value counts as not set, and so does a placeholder that a client did not fill in, such as \
-         `${{PVE_TLS_CA_FILE}}`; but not for what guards writes (`PVE_ALLOW_VMS`, `PVE_PROTECT_VMS` and their like) in the tier `write`. All mistakes are reported at once, at start, with exit code 2.\n\n\
+         `${{PVE_TLS_CA_FILE}}`; only in the tier `write` a placeholder in what guards writes, and an empty `PVE_ALLOW_VMS`, are mistakes. All mistakes are reported at once, at start, with exit code 2.\n\n\
          | variable | flag | meaning |\n|---|---|---|\n"
     );
     for setting in settings::ALL {
@@ -68,6 +68,7 @@ fn the_page_on_configuration_is_current() {
           program without a shell. Give the whole path: nobody knows in which folder a client starts it.\n\
         - Fingerprints are taken as PVE, `openssl` and others show them: `5C:5C:…`, `SHA256 Fingerprint=5C:5C:…`, `sha256:5c5c…`.\n\
         - A default may be written out: `PVE_ALLOW_VMS=all`, `PVE_PROTECT_VMS=none`, `PVE_TOOLS=all`, `PVE_EXCLUDE_TOOLS=none`.\n\
+        - Tags are the same in capitals and small letters, pools are not, as in PVE.\n\
         - A tag or pool in `PVE_ALLOW_VMS` and `PVE_PROTECT_VMS` is no mistake where nothing in the cluster has it, but it guards \
           nothing. In the tier `write`, `mcp-proxmox check` counts where writes may act and how many VMs and containers each \
           member of the two lists matches.\n\n\

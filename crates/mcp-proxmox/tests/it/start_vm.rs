@@ -304,6 +304,33 @@ async fn two_calls_on_one_guest_send_one_request() {
     assert_eq!(posts(&sim), [START]);
 }
 
+/// Nobody means two reboots by two calls at once, of which the second finds the guest as it should be.
+#[tokio::test]
+async fn two_reboots_or_resets_at_once_are_one() {
+    for (tool, path) in [("reboot_vm", "reboot timeout=60"), ("reset_vm", "reset")] {
+        let sim = start().await;
+        let path = format!("/nodes/pve1/qemu/100/status/{path}");
+        let slow = Rule::post(path.split(' ').next().unwrap());
+        sim.answer(slow.delay(std::time::Duration::from_millis(400)).times(1));
+        let client = connect(write_server(&sim)).await;
+        let request = || {
+            let mut request = rmcp::model::CallToolRequestParams::new(tool);
+            request.arguments = json!({ "vm": "100" }).as_object().cloned();
+            client.call_tool(request)
+        };
+        let (first, second) = tokio::join!(request(), request());
+        let mut results = [first.unwrap(), second.unwrap()];
+        results.sort_by_key(|result| result.is_error == Some(true));
+        assert_eq!(structured(&results[0])["outcome"], "done");
+        let told = crate::support::failed(&results[1]);
+        assert!(told.contains("another call has just done this to `app1`"), "{told}");
+        assert!(told.contains("qm") && told.contains("call again"), "{told}");
+        assert_eq!(posts(&sim), [path]);
+        // Whoever means it calls again.
+        assert_eq!(structured(&request().await.unwrap())["outcome"], "done");
+    }
+}
+
 /// While one call acts, another does not answer by the state that is about to end.
 #[tokio::test]
 async fn an_opposite_call_is_judged_after_the_first_has_ended() {

@@ -20,6 +20,8 @@ async fn whoever_cannot_be_asked_has_to_confirm() {
     for tool in ["stop_vm", "reset_vm"] {
         let told = failed(&call(&sim, tool, json!({ "vm": "100" })).await);
         assert!(told.contains("confirm: true") && told.contains("--yes"), "{told}");
+        // Whoever asks in its stead has to know what is at stake.
+        assert!(told.contains("What it has not saved is lost."), "{told}");
         assert!(posts(&sim).is_empty());
     }
     let answer = structured(&call(&sim, "stop_vm", json!({ "vm": "100", "confirm": true })).await);

@@ -8,6 +8,18 @@ use crate::{
 };
 
 #[tokio::test]
+async fn a_dry_run_says_what_it_means() {
+    for (to_disk, meaning) in
+        [(false, "it does nothing until resume_vm"), (true, "its memory is saved and it stops")]
+    {
+        let sim = start().await;
+        let arguments = json!({ "vm": "100", "to_disk": to_disk, "dry_run": true });
+        let told = notes(&answer(&sim, "suspend_vm", arguments).await);
+        assert!(told.contains("it has been up for") && told.contains(meaning), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn a_vm_is_paused_or_hibernated() {
     for (to_disk, after, sent) in [
         (false, "paused", "/nodes/pve1/qemu/100/status/suspend"),

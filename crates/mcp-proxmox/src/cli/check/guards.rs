@@ -51,14 +51,16 @@ pub(super) fn told(
     let n_possible = within.len();
     within.retain(|guest| can(rights, guest));
     let (n_may, n_lacking) = (within.len(), n_possible - within.len());
+    let left_out = [
+        (n - n_within, "by the settings"),
+        (n_templates, "as templates"),
+        (n_lacking, "for want of VM.PowerMgmt or VM.Console"),
+    ];
+    let left_out = left_out.into_iter().filter(|(n, _)| *n > 0);
+    let left_out: Vec<_> = left_out.map(|(n, why)| format!("{n} {why}")).collect();
     let mut on = format!("writes      on {n_may} of {n} VMs and containers that the token sees");
-    for (left_out, why) in [
-        (n_templates, "that are templates"),
-        (n_lacking, "on which the token has neither VM.PowerMgmt nor VM.Console"),
-    ] {
-        if left_out > 0 {
-            let _ = write!(on, " ({left_out} more {why})");
-        }
+    if !left_out.is_empty() {
+        let _ = write!(on, " (not: {})", left_out.join(", "));
     }
     let lists = [("PVE_ALLOW_VMS", allow.as_ref()), ("PVE_PROTECT_VMS", Some(protect))];
     let parts = lists.into_iter().flat_map(|(variable, set)| {

@@ -163,7 +163,7 @@ fn is_given_up(record: &Record, why: &str) {
     assert_eq!((&sent["event"], &outcome["outcome"]), (&json!("send"), &json!("unknown")));
     let told = |name: &str| outcome[name].as_str().unwrap();
     assert!(told("sent").starts_with("start qemu/101 (task UPID:pve1:"), "{outcome}");
-    assert!(told("upid").starts_with("UPID:pve2:"), "{outcome}");
+    assert!(told("upid").starts_with("UPID:pve1:"), "{outcome}");
     assert!(told("why").contains(why), "{outcome}");
 }
 

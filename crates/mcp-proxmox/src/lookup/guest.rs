@@ -129,8 +129,8 @@ pub fn real_name(guest: &Listed) -> Option<&str> {
 
 /// The name, unless PVE made it up.
 pub fn given_name(name: &str, vmid: VmId) -> Option<&str> {
-    let vmid = vmid.to_string();
-    let is_made_up =
-        name.strip_prefix("VM ") == Some(&vmid) || name.strip_prefix("CT") == Some(&vmid);
+    // A number is written out only for the few names that begin so.
+    let number = name.strip_prefix("VM ").or_else(|| name.strip_prefix("CT"));
+    let is_made_up = number.is_some_and(|number| number == vmid.to_string());
     (!is_made_up && !name.is_empty()).then_some(name)
 }

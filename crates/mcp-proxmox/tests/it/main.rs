@@ -47,6 +47,7 @@ mod hostile_lines;
 mod hostile_text;
 mod hosts;
 mod in_the_way;
+mod instructions;
 mod lifecycle_faults;
 mod lifecycle_recorded;
 mod list_networks;

@@ -10,10 +10,7 @@ mod summary;
 
 use std::{borrow::Cow, cmp::Ordering};
 
-use pve_client::{
-    Kind, NodeName, Reader,
-    guest::{self, Listed},
-};
+use pve_client::{Kind, NodeName, Observer, guest::Listed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -133,14 +130,20 @@ impl Tool for ListVms {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
-        let listed = pve
-            .get(guest::list())
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
+        let read = pve
+            .guests()
             .await
             .map_err(|error| Failure::from_pve("list the VMs and containers", &error))?;
-        let n_listed = listed.len();
-        let (mut guests, mut notes) = rows(&listed);
-        if guests.is_empty() && n_listed == 0 {
+        let listed = read.data();
+        let (mut guests, mut notes) = rows(listed);
+        if let Some(age) = read.age() {
+            let seconds = age.as_secs_f64();
+            notes.push(format!(
+                "this list was read for another call, {seconds:.1} s before this one"
+            ));
+        }
+        if listed.is_empty() {
             notes.push(
                 "PVE shows this token no VM or container: there are none, or the token has VM.Audit on none of them".to_owned(),
             );

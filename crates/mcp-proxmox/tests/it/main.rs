@@ -77,6 +77,7 @@ mod search_logs_bounds;
 mod secrets;
 mod secrets_of_tools;
 mod send_vm_keys;
+mod sharing;
 mod shutdown_vm;
 mod start_vm;
 mod states;

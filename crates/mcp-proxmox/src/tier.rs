@@ -1,11 +1,13 @@
 //! How much this server may do, and the client that lets it do so.
 //!
 //! **A tool whose effect is [`Reads`] cannot change the cluster.** The compiler sees to it: such a tool is
-//! handed a [`Reader`], and a `Reader` has no method that takes a request that changes something.
+//! handed an [`Observer`], which is a [`Reader`], and a `Reader` has no method that takes a request that changes
+//! something. **A tool that changes something cannot be handed what another call has read**: an [`Operator`] has no way
+//! to an `Observer`.
 
 use std::{fmt, str::FromStr};
 
-use pve_client::{Operator, Reader};
+use pve_client::{Observer, Operator, Reader};
 use tokio::time::Instant;
 
 /// The tiers, from the one that can do least.
@@ -53,12 +55,12 @@ pub struct SoftChange;
 pub struct HardChange;
 
 impl Effect for Reads {
-    type Pve = Reader;
+    type Pve = Observer;
     const LEVEL: Level = Level::Read;
     const DESTRUCTIVE: bool = false;
 
-    fn pve(access: &Access, deadline: Instant) -> Option<Reader> {
-        Some(access.reader().until(deadline))
+    fn pve(access: &Access, deadline: Instant) -> Option<Observer> {
+        Some(access.observer(deadline))
     }
 }
 
@@ -105,6 +107,11 @@ impl Access {
             Self::Read(reader) => reader,
             Self::Write(operator) => operator.reader(),
         }
+    }
+
+    /// The client of those who only read, all of whose requests end by `deadline`.
+    pub fn observer(&self, deadline: Instant) -> Observer {
+        Observer::new(self.reader().until(deadline))
     }
 
     fn operator(&self) -> Option<&Operator> {

@@ -1,20 +1,24 @@
 //! Sending requests.
 //!
 //! **Invariant:** a [`Reader`] has no method that changes anything; an [`Operator`] is made in one
-//! place, where the user's choice is read.
+//! place, where the user's choice is read. An [`Observer`] is a reader that shares the list of guests with
+//! others like it; an operator has no way to one.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, ops::Deref, sync::Arc, time::Duration};
 
+use futures_util::FutureExt as _;
 use hyper::upgrade::Upgraded;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    Answer, Error, Get, Method, Post, Settings, Token, UnreadableWhy,
+    Answer, Error, Get, LostWhy, Method, Post, Settings, Token, UnreadableWhy,
     console::Opening,
     endpoint::Whole,
     envelope::Parsed,
+    guest::{self, Listed},
     hosts::Hosts,
     outgoing::{Call, without_query},
+    recent::{Recent, Sharing},
     request::LIMIT,
 };
 
@@ -40,7 +44,20 @@ pub struct Reader {
 #[derive(Clone)]
 pub struct Operator(Reader);
 
+/// A reader that may be handed a list of guests which another of its kind has just read, or is reading.
+///
+/// Who changes something looks for itself: neither a [`Reader`] nor an [`Operator`] has this list.
+///
+/// ```compile_fail,E0599
+/// async fn look(operator: &pve_client::Operator) {
+///     let _ = operator.reader().guests().await;
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Observer(Reader);
+
 struct Shared {
+    guests: Sharing<Vec<Listed>>,
     hosts: Hosts,
     token: Token,
     request_timeout: Duration,
@@ -53,7 +70,13 @@ impl Reader {
         let Settings { hosts, token, tls, request_timeout, user_agent } = settings;
         let hosts = Hosts::new(hosts, &tls);
         Self {
-            shared: Arc::new(Shared { hosts, token, request_timeout, user_agent }),
+            shared: Arc::new(Shared {
+                guests: Sharing::new(),
+                hosts,
+                token,
+                request_timeout,
+                user_agent,
+            }),
             deadline: None,
         }
     }
@@ -144,6 +167,43 @@ impl Reader {
     }
 }
 
+impl Observer {
+    /// Lets a reader share. Call this in one place: where tools that only read are handed their client.
+    pub fn new(reader: Reader) -> Self {
+        Self(reader)
+    }
+
+    /// All guests that the token may see, as [`guest::list`] has them, from a request that others may share.
+    pub async fn guests(&self) -> Result<Recent<Vec<Listed>>, Error> {
+        let began = Instant::now();
+        let shared = &self.0.shared;
+        // Others may have more time than this caller, so that the request has its own.
+        let asking = shared.guests.get(|| {
+            let reader = Reader { shared: Arc::clone(shared), deadline: None };
+            async move { reader.get(guest::list()).await.map(Arc::new) }.boxed()
+        });
+        let Some(deadline) = self.0.deadline else { return asking.await };
+        timeout_at(deadline, asking).await.unwrap_or_else(|_| {
+            let list = guest::list();
+            Err(Error::Lost {
+                host: self.0.host(),
+                method: Method::Get,
+                path: without_query(list.path()).to_owned(),
+                why: LostWhy::TimedOut(began.elapsed()),
+                others: Vec::new(),
+            })
+        })
+    }
+}
+
+impl Deref for Observer {
+    type Target = Reader;
+
+    fn deref(&self) -> &Reader {
+        &self.0
+    }
+}
+
 impl Operator {
     /// Lets a reader write. Call this in one place: where the user's choice is read.
     pub fn new(reader: Reader) -> Self {
@@ -166,6 +226,8 @@ impl Operator {
     /// [`Error::may_have_taken_effect`] tells whether it may have done so although it failed.
     pub async fn post<T>(&self, request: Post<T>) -> Result<T, Error> {
         let path = request.path();
+        // Also when this is cancelled: nobody who reads after it is handed what was read before it.
+        let _writing = self.0.shared.guests.writing();
         let whole = self.0.send(Method::Post, path, request.form(), LIMIT).await?;
         let parsed = read(Method::Post, path, &whole, |body| request.read(body))?;
         Ok(parsed.data)
@@ -175,6 +237,12 @@ impl Operator {
 impl fmt::Debug for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Reader({} at {})", self.token_id(), self.host())
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Observer({} at {})", self.token_id(), self.host())
     }
 }
 

@@ -12,6 +12,8 @@ use std::{fmt, str::FromStr};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::Text;
+
 /// What stays as it is in a path segment: the unreserved characters of RFC 3986, and the two that
 /// every task identifier has.
 const SEGMENT: &AsciiSet =
@@ -21,7 +23,7 @@ const SEGMENT: &AsciiSet =
 ///
 /// A name of digits only is legal, and `01` is not `1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeName(String);
+pub struct NodeName(Text);
 
 /// The number of a guest, 100 to 999999999, unique in its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -105,7 +107,7 @@ impl FromStr for NodeName {
         let is_label = text.len() <= 63
             && starts_and_ends_alphanumeric(text)
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        if is_label { Ok(Self(text.to_owned())) } else { Err(InvalidId::Node(text.to_owned())) }
+        if is_label { Ok(Self(text.into())) } else { Err(InvalidId::Node(text.to_owned())) }
     }
 }
 
@@ -201,13 +203,13 @@ macro_rules! text_id {
 
         impl PartialEq<str> for $name {
             fn eq(&self, other: &str) -> bool {
-                self.0 == other
+                self.0.as_str() == other
             }
         }
 
         impl PartialEq<&str> for $name {
             fn eq(&self, other: &&str) -> bool {
-                self.0 == *other
+                self.0.as_str() == *other
             }
         }
 

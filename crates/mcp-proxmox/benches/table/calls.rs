@@ -93,7 +93,7 @@ fn one(
 }
 
 /// What a model reads: clients show one of the two.
-fn tokens(encoder: &CoreBPE, answer: &Value) -> usize {
+pub fn tokens(encoder: &CoreBPE, answer: &Value) -> usize {
     let text: String = answer["result"]["content"]
         .as_array()
         .into_iter()

@@ -27,7 +27,9 @@
 mod bare;
 mod calls;
 mod flood;
+mod growth;
 mod logs;
+mod plot;
 mod program;
 mod start;
 mod table;
@@ -51,6 +53,9 @@ fn main() {
     }
     if picks("flood") {
         flood::measure(&mut table, &runtime);
+    }
+    if picks("growth") {
+        growth::measure(&mut table, &runtime);
     }
     if picks("logs") {
         logs::measure(&mut table, &runtime);

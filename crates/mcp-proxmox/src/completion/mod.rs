@@ -6,8 +6,10 @@
 
 mod sources;
 
-use pve_client::{NodeName, Reader};
+use pve_client::NodeName;
 use tokio::time::{Duration, Instant, timeout_at};
+
+use crate::tier::Access;
 
 /// The protocol's bound on the values of one completion.
 pub const MOST: usize = 100;
@@ -46,13 +48,13 @@ pub struct Suggestions {
 
 /// What completes `typed`. `node` is a node that was filled in beside it.
 pub async fn complete(
-    pve: &Reader,
+    access: &Access,
     completes: Completes,
     typed: &str,
     node: Option<&str>,
 ) -> Suggestions {
     let deadline = Instant::now() + Duration::from_secs(SECONDS);
-    let pve = pve.until(deadline);
+    let pve = access.observer(deadline);
     let node: Option<NodeName> = node.and_then(|node| node.trim().parse().ok());
     let candidates = async {
         match completes {

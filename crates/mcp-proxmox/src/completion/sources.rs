@@ -8,7 +8,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use pve_client::{NodeName, Reader, guest, node, storage, task::Filter};
+use pve_client::{NodeName, Observer, Reader, node, storage, task::Filter};
 
 use crate::{
     answer::clean::label,
@@ -22,9 +22,10 @@ const NODES: usize = 8;
 const TASKS: u32 = 40;
 
 /// Vmids, and before them names where they are wanted. Those that run come first.
-pub(super) async fn guests(pve: &Reader, with_names: bool) -> Option<Vec<String>> {
-    let mut guests = pve.get(guest::list()).await.ok()?;
-    guests.retain(|guest| guest.vmid.is_some());
+pub(super) async fn guests(pve: &Observer, with_names: bool) -> Option<Vec<String>> {
+    // Somebody who types asks at every key.
+    let read = pve.guests().await.ok()?;
+    let mut guests: Vec<_> = read.data().iter().filter(|guest| guest.vmid.is_some()).collect();
     guests.sort_by_key(|guest| {
         let is_template = guest.template.unwrap_or_default();
         let rank = match guest.status.as_deref() {
@@ -38,7 +39,7 @@ pub(super) async fn guests(pve: &Reader, with_names: bool) -> Option<Vec<String>
     let mut found = Vec::new();
     if with_names {
         let mut bearers: HashMap<String, usize> = HashMap::new();
-        for name in guests.iter().filter_map(real_name) {
+        for name in guests.iter().copied().filter_map(real_name) {
             *bearers.entry(name.to_lowercase()).or_default() += 1;
         }
         let is_usable = |name: &&str| {
@@ -46,7 +47,7 @@ pub(super) async fn guests(pve: &Reader, with_names: bool) -> Option<Vec<String>
                 && !name.bytes().all(|b| b.is_ascii_digit())
                 && label(name) == **name
         };
-        let names = guests.iter().filter_map(real_name).filter(is_usable);
+        let names = guests.iter().copied().filter_map(real_name).filter(is_usable);
         found.extend(names.map(str::to_owned));
     }
     found.extend(guests.iter().filter_map(|guest| Some(guest.vmid?.to_string())));

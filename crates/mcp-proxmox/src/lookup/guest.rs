@@ -5,7 +5,7 @@
 //! guests move.
 
 use pve_client::{
-    GuestRef, NodeName, Reader, VmId,
+    GuestRef, NodeName, Observer, Reader, VmId,
     guest::{self, Listed},
 };
 
@@ -29,19 +29,29 @@ pub struct Found {
 pub async fn find(pve: &Reader, vm: &str) -> Result<Found, Failure> {
     let asked = format!("find {}", quoted(vm));
     let guests = pve.get(guest::list()).await.map_err(|error| Failure::from_pve(&asked, &error))?;
-    pick(guests, vm.trim())
+    pick(&guests, vm.trim())
 }
 
-fn pick(mut guests: Vec<Listed>, vm: &str) -> Result<Found, Failure> {
+/// The same for a tool that only reads, from a list that may be two seconds older: the node that it names is asked
+/// anew anyway. What is not in such a list is looked for in a new one.
+pub async fn find_recent(pve: &Observer, vm: &str) -> Result<Found, Failure> {
+    let asked = format!("find {}", quoted(vm));
+    let guests = pve.guests().await.map_err(|error| Failure::from_pve(&asked, &error))?;
+    match pick(guests.data(), vm.trim()) {
+        Err(_) if guests.age().is_some() => find(pve, vm).await,
+        found => found,
+    }
+}
+
+fn pick(guests: &[Listed], vm: &str) -> Result<Found, Failure> {
     if guests.is_empty() {
         return Err(Failure::new("PVE shows no VM or container at all to this token").hint(
             "there may be none, or the token has VM.Audit on none of them: `mcp-proxmox check` tells, and only the token's owner can grant it",
         ));
     }
     let is_number = !vm.is_empty() && vm.bytes().all(|b| b.is_ascii_digit());
-    let (index, note) =
-        if is_number { by_vmid(&guests, vm)? } else { (by_name(&guests, vm)?, None) };
-    let listed = guests.swap_remove(index);
+    let (index, note) = if is_number { by_vmid(guests, vm)? } else { (by_name(guests, vm)?, None) };
+    let listed = guests.get(index).cloned().unwrap_or_default();
     match (listed.vmid, listed.kind, listed.node.clone()) {
         (Some(vmid), Some(kind), Some(node)) => {
             Ok(Found { guest: GuestRef { node, kind, vmid }, listed, note })
@@ -129,8 +139,8 @@ pub fn real_name(guest: &Listed) -> Option<&str> {
 
 /// The name, unless PVE made it up.
 pub fn given_name(name: &str, vmid: VmId) -> Option<&str> {
-    let vmid = vmid.to_string();
-    let is_made_up =
-        name.strip_prefix("VM ") == Some(&vmid) || name.strip_prefix("CT") == Some(&vmid);
+    // A number is written out only for the few names that begin so.
+    let number = name.strip_prefix("VM ").or_else(|| name.strip_prefix("CT"));
+    let is_made_up = number.is_some_and(|number| number == vmid.to_string());
     (!is_made_up && !name.is_empty()).then_some(name)
 }

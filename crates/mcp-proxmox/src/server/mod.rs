@@ -331,9 +331,9 @@ impl ServerHandler for Server {
         there::<CompleteRequestMethod>(self.has_prompts() || !self.resources.is_empty())?;
         let completes = self.completes(&request)?;
         let node = request.context.as_ref().and_then(|context| context.get_argument("node"));
-        let (pve, typed) = (self.access.reader(), &request.argument.value);
+        let typed = &request.argument.value;
         let suggestions = tokio::select! {
-            suggestions = completion::complete(pve, completes, typed, node.map(String::as_str)) => suggestions,
+            suggestions = completion::complete(&self.access, completes, typed, node.map(String::as_str)) => suggestions,
             () = context.ct.cancelled() => return Err(cancelled()),
         };
         let mut completion = CompletionInfo::default();

@@ -4,7 +4,7 @@
 //! none" is believed.
 
 use futures_util::join;
-use pve_client::{Reader, access, version};
+use pve_client::{Observer, access, version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,7 @@ impl Tool for GetAccess {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, _: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, _: Input) -> Result<Output, Failure> {
         // Asked one after the other: a wrong token costs PVE's 3 s only once.
         let permissions = pve
             .get(access::permissions())

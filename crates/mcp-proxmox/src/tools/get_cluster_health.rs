@@ -30,7 +30,7 @@ mod subscriptions;
 mod tasks;
 mod versions;
 
-use pve_client::Reader;
+use pve_client::{Observer, Reader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -119,7 +119,7 @@ impl Tool for GetClusterHealth {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         report(&pve, call, &input, report::FINDINGS).await
     }
 }

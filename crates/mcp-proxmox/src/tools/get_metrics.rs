@@ -5,7 +5,7 @@
 
 use futures_util::join;
 use pve_client::{
-    Error, Reader,
+    Error, Observer, Reader,
     rrd::{self, Consolidation, Target},
 };
 use schemars::JsonSchema;
@@ -88,7 +88,7 @@ impl Tool for GetMetrics {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         let past = Past::read(&pve, call, &input).await?;
         let mut output = Output::of(&past, call);
         if input.vm.is_some() && output.series.is_empty() && output.points > 0 {

@@ -3,7 +3,7 @@
 //! What it shows is what `get_metrics` says; the text beside the picture has the figures that matter, for
 //! clients and models that see no pictures.
 
-use pve_client::Reader;
+use pve_client::Observer;
 
 use super::get_metrics::{Input, Past};
 use crate::{
@@ -31,7 +31,7 @@ impl Tool for GetMetricsChart {
     type Input = Input;
     type Output = Picture;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Picture, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Picture, Failure> {
         let past = Past::read(&pve, call, &input).await?;
         let nothing = || {
             Failure::new(format!("nothing is known of {} in the last {}", past.told, past.timeframe))

@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 
 use futures_util::{future::OptionFuture, join};
 use pve_client::{
-    Answer, Error, NodeName, Reader,
+    Answer, Error, NodeName, Observer, Reader,
     guest::{self, Listed},
     ip_statistics::{self, Link},
     network::{self, TrafficPoint},
@@ -96,7 +96,7 @@ impl Tool for GetNetworkStats {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         let mut output = Output::default();
         let wanted = match input.vm.as_deref() {
             Some(vm) => Some(lookup::guest::find(&pve, vm).await?.guest),

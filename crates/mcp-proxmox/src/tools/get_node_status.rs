@@ -5,7 +5,7 @@
 
 use futures_util::join;
 use pve_client::{
-    Error, Reader,
+    Error, Observer,
     node::{self, BootInfo, CertificateInfo, Listed, Service, Status},
     rrd,
 };
@@ -103,7 +103,7 @@ impl Tool for GetNodeStatus {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         let (node, listed) = lookup::node::find(&pve, &input.node).await?;
         let mut output = Output::of(&listed);
         if listed.status.as_deref() == Some("offline") {

@@ -9,7 +9,7 @@ mod content;
 
 use futures_util::{StreamExt as _, join, stream};
 use pve_client::{
-    Error, NodeName, Reader, VmId, access,
+    Error, NodeName, Observer, Reader, VmId, access,
     rrd::{self, Consolidation, Target, Timeframe},
     storage::{self, Live, Volume},
 };
@@ -110,7 +110,7 @@ impl Tool for GetStorageStatus {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         let known = lookup::storage::all(&pve).await?;
         let mut storage = known.find(&input.storage)?.clone();
         if let Some(name) = &input.node {

@@ -3,7 +3,7 @@
 //! New versions of Proxmox VE tell how severe an entry is and filter by it; of the text that older ones
 //! give it is guessed, and marked as a guess.
 
-use pve_client::Reader;
+use pve_client::Observer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +86,7 @@ impl Tool for GetSystemLog {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         let (since, until) = input.range.read(call)?;
         let (node, listed) = lookup::node::find(&pve, &input.node).await?;
         if listed.status.as_deref() == Some("offline") {

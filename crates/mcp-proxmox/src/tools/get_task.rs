@@ -9,7 +9,7 @@ mod waiting;
 
 use futures_util::join;
 use pve_client::{
-    Error, Reader, RefusalKind, Upid,
+    Error, Observer, Reader, RefusalKind, Upid,
     task::{self, Filter},
     task_log::{self, Status},
 };
@@ -105,7 +105,7 @@ impl Tool for GetTask {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         let upid = parse(&input.upid)?;
         let mut status = status(&pve, &upid).await?;
         let mut waited = None;

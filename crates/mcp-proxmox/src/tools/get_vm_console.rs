@@ -4,7 +4,7 @@
 //! at a time: so it listens for a few seconds and lets go. **It types nothing**: the connection that a
 //! [`Reader`] opens cannot.
 
-use pve_client::{Kind, Reader, access, console::SerialPort, guest, task};
+use pve_client::{Kind, Observer, Reader, access, console::SerialPort, guest, task};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,7 @@ impl Tool for GetVmConsole {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         let found = find(&pve, &input.vm).await?;
         let part = pve.until(call.part(RIGHTS_SECONDS));
         let (current, permissions, version) = tokio::join!(

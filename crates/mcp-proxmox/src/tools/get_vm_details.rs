@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use futures_util::join;
 use pve_client::{
-    Error, Kind, Reader, RefusalKind,
+    Error, Kind, Observer, Reader, RefusalKind,
     guest::{self, Current},
     replication,
 };
@@ -29,7 +29,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
-    lookup::guest::{Found, find, given_name, real_name},
+    lookup::guest::{Found, find, find_recent, given_name, real_name},
     tier::Reads,
     tools::get_cluster_health,
 };
@@ -107,8 +107,8 @@ impl Tool for GetVmDetails {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
-        let mut found = find(&pve, &input.vm).await?;
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
+        let mut found = find_recent(&pve, &input.vm).await?;
         let mut parts = Parts::read(&pve, call, &found).await;
         if matches!(&parts.config, Err(Error::Refused(refusal)) if refusal.kind() == RefusalKind::NoSuchGuest)
         {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use pve_client::{
-    Kind, Reader, access,
+    Kind, Observer, Reader, access,
     console::{ConsoleError, ConsoleProblem, Screenshot},
     guest::{self, Current},
 };
@@ -67,7 +67,7 @@ impl Tool for GetVmScreenshot {
     type Input = Input;
     type Output = Picture;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Picture, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Picture, Failure> {
         let crop = input.crop.as_deref().map(Area::parse).transpose()?;
         let found = find(&pve, &input.vm).await?;
         let part = pve.until(call.part(RIGHTS_SECONDS));

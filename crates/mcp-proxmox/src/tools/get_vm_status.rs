@@ -4,7 +4,7 @@
 //! shown and marked as such.
 
 use pve_client::{
-    Error, Kind, Reader, RefusalKind,
+    Error, Kind, Observer, Reader, RefusalKind,
     guest::{self, Current, Listed},
     task,
 };
@@ -18,7 +18,7 @@ use crate::{
     failure::Failure,
     lookup::{
         self,
-        guest::{Found, find, given_name, real_name, tags},
+        guest::{Found, find, find_recent, given_name, real_name, tags},
     },
     tier::Reads,
 };
@@ -111,8 +111,8 @@ impl Tool for GetVmStatus {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
-        let mut found = find(&pve, &input.vm).await?;
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
+        let mut found = find_recent(&pve, &input.vm).await?;
         if is_without_figures(&found.listed) && is_offline(&pve, &found).await? {
             return Ok(of_a_dead_node(found));
         }

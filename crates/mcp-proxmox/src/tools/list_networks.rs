@@ -10,7 +10,7 @@ mod words;
 
 use futures_util::{StreamExt as _, future, join, stream};
 use pve_client::{
-    Error, NodeName, Reader, RefusalKind,
+    Error, NodeName, Observer, Reader, RefusalKind,
     network::{self, Iface},
     node,
 };
@@ -84,7 +84,7 @@ impl Tool for ListNetworks {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         let (nodes, mut notes) = nodes(&pve, input.node.as_deref()).await?;
         let part = pve.until(call.part(NODES_SECONDS));
         let (zones, vnets, answers) = join!(

@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt as _, join, stream};
 use pve_client::{
-    NodeName, Reader,
+    NodeName, Observer, Reader,
     cluster::{self, ClusterStatus},
     node::{self, Listed},
 };
@@ -69,7 +69,7 @@ impl Tool for ListNodes {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         // Asked one after the other: a wrong token costs PVE's 3 s only once.
         let mut nodes = pve
             .get(node::list())

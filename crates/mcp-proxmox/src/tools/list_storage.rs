@@ -8,7 +8,7 @@ mod live;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pve_client::{NodeName, Reader};
+use pve_client::{NodeName, Observer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +83,7 @@ impl Tool for ListStorage {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         let mut known = lookup::storage::all(&pve).await?;
         let node = input.node.as_deref().map(|name| pick_node(&known, name)).transpose()?;
         if known.all.is_empty() {

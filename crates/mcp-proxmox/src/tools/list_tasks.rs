@@ -7,7 +7,7 @@ mod cursor;
 
 use futures_util::{StreamExt as _, stream};
 use pve_client::{
-    NodeName, Reader, VmId,
+    NodeName, Observer, Reader, VmId,
     task::{Filter, Listed, Source},
 };
 use schemars::JsonSchema;
@@ -99,7 +99,7 @@ impl Tool for ListTasks {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         let (since, until) = input.range.read(call)?;
         let cursor = input.cursor.as_deref().map(Cursor::read).transpose()?;
         let guest = match &input.vm {

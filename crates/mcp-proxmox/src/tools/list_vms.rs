@@ -8,12 +8,9 @@ mod exact;
 mod known;
 mod summary;
 
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
-use pve_client::{
-    Kind, NodeName, Reader,
-    guest::{self, Listed},
-};
+use pve_client::{Kind, NodeName, Observer, guest::Listed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -133,23 +130,28 @@ impl Tool for ListVms {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
-        let listed = pve
-            .get(guest::list())
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
+        let read = pve
+            .guests()
             .await
             .map_err(|error| Failure::from_pve("list the VMs and containers", &error))?;
-        let n_listed = listed.len();
+        let listed = read.data();
         let (mut guests, mut notes) = rows(listed);
-        if guests.is_empty() && n_listed == 0 {
+        if let Some(age) = read.age() {
+            let seconds = age.as_secs_f64();
+            notes.push(format!(
+                "this list was read for another call, {seconds:.1} s before this one"
+            ));
+        }
+        if listed.is_empty() {
             notes.push(
                 "PVE shows this token no VM or container: there are none, or the token has VM.Audit on none of them".to_owned(),
             );
         }
-        let known = Known::of(&guests, &input);
-        guests.retain(|guest| input.picks_before_asking(guest));
-        if guests.is_empty() {
-            notes.extend(known.explain(&input));
+        if !guests.iter().any(|guest| input.picks_before_asking(guest)) {
+            notes.extend(Known::of(&guests, &input).explain(&input));
         }
+        guests.retain(|guest| input.picks_before_asking(guest));
         let wants_exact = input.exact
             || matches!(input.status, Some(StatusFilter::Paused | StatusFilter::IoError));
         if wants_exact {
@@ -195,28 +197,27 @@ impl Tool for ListVms {
     }
 }
 
-/// A guest with its state in one word.
+/// A guest with its state in one word. Rows are sorted, so that they are small.
 #[derive(Debug)]
-struct Row {
-    listed: Listed,
+struct Row<'a> {
+    listed: &'a Listed,
     /// `running`, `stopped`, `paused`, `hibernated`, `template`, or whatever PVE says.
-    status: String,
+    status: Cow<'static, str>,
 }
 
 /// The rows that are guests, and what is to be said of the rest.
-fn rows(listed: Vec<Listed>) -> (Vec<Row>, Vec<String>) {
-    let n_listed = listed.len();
-    let guests: Vec<Row> =
-        listed.into_iter().filter(|guest| guest.vmid.is_some()).map(Row::new).collect();
-    let n_odd = n_listed - guests.len();
+fn rows(listed: &[Listed]) -> (Vec<Row<'_>>, Vec<String>) {
+    let guests: Vec<Row<'_>> =
+        listed.iter().filter(|guest| guest.vmid.is_some()).map(Row::new).collect();
+    let n_odd = listed.len() - guests.len();
     let odd = (n_odd > 0)
         .then(|| format!("rows of PVE's answer that are no guests are left out: {n_odd}"));
     (guests, odd.into_iter().collect())
 }
 
-impl Row {
-    fn new(listed: Listed) -> Self {
-        let status = state(&listed, listed.status.as_deref());
+impl<'a> Row<'a> {
+    fn new(listed: &'a Listed) -> Self {
+        let status = state(listed, listed.status.as_deref());
         Self { listed, status }
     }
 
@@ -254,23 +255,26 @@ impl Row {
     }
 
     fn is_up(&self) -> bool {
-        !matches!(self.status.as_str(), "stopped" | "unknown" | "hibernated" | "template")
+        !matches!(self.status.as_ref(), "stopped" | "unknown" | "hibernated" | "template")
     }
 }
 
 /// The state in one word, from the list's word for it.
-fn state(listed: &Listed, status: Option<&str>) -> String {
+fn state(listed: &Listed, status: Option<&str>) -> Cow<'static, str> {
     match status {
-        _ if listed.template == Some(true) => "template".to_owned(),
-        Some("stopped") if listed.lock.as_deref() == Some("suspended") => "hibernated".to_owned(),
-        Some(status) => label(status),
-        None => "unknown".to_owned(),
+        _ if listed.template == Some(true) => "template".into(),
+        Some("stopped") if listed.lock.as_deref() == Some("suspended") => "hibernated".into(),
+        // The usual words need no memory of their own, ten thousand times.
+        Some("running") => "running".into(),
+        Some("stopped") => "stopped".into(),
+        Some(status) => label(status).into(),
+        None => "unknown".into(),
     }
 }
 
 impl Input {
-    fn picks_before_asking(&self, guest: &Row) -> bool {
-        let listed = &guest.listed;
+    fn picks_before_asking(&self, guest: &Row<'_>) -> bool {
+        let listed = guest.listed;
         let kind = match self.r#type {
             None => true,
             Some(TypeFilter::Qemu) => listed.kind == Some(Kind::Qemu),
@@ -290,8 +294,8 @@ impl Input {
     }
 
     /// Whether the guest has the name that is looked for.
-    fn names(&self, guest: &Row) -> bool {
-        let listed = &guest.listed;
+    fn names(&self, guest: &Row<'_>) -> bool {
+        let listed = guest.listed;
         given(self.name.as_ref()).is_none_or(|wanted| {
             let wanted = wanted.to_lowercase();
             let named = real_name(listed).is_some_and(|name| name.to_lowercase().contains(&wanted));
@@ -301,12 +305,12 @@ impl Input {
 }
 
 impl Sort {
-    fn compare(self, a: &Row, b: &Row) -> Ordering {
+    fn compare(self, a: &Row<'_>, b: &Row<'_>) -> Ordering {
         let order = match self {
             Self::Vmid => Ordering::Equal,
-            Self::Name => real_name(&a.listed)
+            Self::Name => real_name(a.listed)
                 .map(str::to_lowercase)
-                .cmp(&real_name(&b.listed).map(str::to_lowercase)),
+                .cmp(&real_name(b.listed).map(str::to_lowercase)),
             Self::Cpu => largest_first(a.cpu(), b.cpu()),
             Self::Memory => largest_first(
                 a.memory().map(|share| share.used),
@@ -314,7 +318,7 @@ impl Sort {
             ),
             // The fullest, not the largest, is what somebody looks for.
             Self::Disk => {
-                let percent = |row: &Row| Some(row.disk()?.percent()?.value());
+                let percent = |row: &Row<'_>| Some(row.disk()?.percent()?.value());
                 largest_first(percent(a), percent(b))
             }
             Self::Uptime => largest_first(a.uptime(), b.uptime()),
@@ -325,8 +329,8 @@ impl Sort {
 
 impl Sort {
     /// Says how many guests have nothing to be sorted by: they are last, not smallest.
-    fn unknown_last(self, guests: &[Row]) -> Option<String> {
-        let is_known = |guest: &Row| match self {
+    fn unknown_last(self, guests: &[Row<'_>]) -> Option<String> {
+        let is_known = |guest: &Row<'_>| match self {
             Self::Vmid | Self::Name => true,
             Self::Cpu => guest.cpu().is_some(),
             Self::Memory => guest.memory().is_some(),
@@ -353,15 +357,15 @@ fn largest_first<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Ordering {
 
 /// The part of the list that is shown.
 struct Page<'a> {
-    guests: &'a [Row],
+    guests: &'a [Row<'a>],
     next_cursor: Option<String>,
     is_summarised: bool,
 }
 
 impl<'a> Page<'a> {
     /// A cursor is the vmid after which the page begins, so that it stays right when guests come and go.
-    fn of(guests: &'a [Row], input: &Input) -> Result<Self, Failure> {
-        let is_after = |row: &Row, cursor: &str| {
+    fn of(guests: &'a [Row<'a>], input: &Input) -> Result<Self, Failure> {
+        let is_after = |row: &Row<'_>, cursor: &str| {
             row.listed.vmid.is_some_and(|vmid| vmid.to_string() == cursor)
         };
         let start = match &input.cursor {

@@ -8,7 +8,7 @@ mod sources;
 mod tasks;
 
 use futures_util::{StreamExt as _, join, stream};
-use pve_client::Reader;
+use pve_client::{Observer, Reader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +112,7 @@ impl Tool for SearchLogs {
     type Input = Input;
     type Output = Output;
 
-    async fn run(pve: Reader, call: &Call, input: Input) -> Result<Output, Failure> {
+    async fn run(pve: Observer, call: &Call, input: Input) -> Result<Output, Failure> {
         let (since, until) = when::range(call, input.since.as_deref(), input.until.as_deref())?;
         let end = until.unwrap_or_else(|| call.now.as_second());
         let (limit, limited) = limit::rows(input.limit, SHOWN, MOST);

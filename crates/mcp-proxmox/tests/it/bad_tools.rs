@@ -8,7 +8,7 @@ use mcp_proxmox::{
     server::Server,
     tier::{Level, Reads},
 };
-use pve_client::Reader;
+use pve_client::Observer;
 use rmcp::model::CallToolRequestParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ impl Tool for Panics {
     type Input = Nothing;
     type Output = Done;
 
-    async fn run(_: Reader, _: &Call, _: Nothing) -> Result<Done, Failure> {
+    async fn run(_: Observer, _: &Call, _: Nothing) -> Result<Done, Failure> {
         panic!("on purpose")
     }
 }
@@ -59,7 +59,7 @@ impl Tool for Works {
     type Input = Nothing;
     type Output = Done;
 
-    async fn run(_: Reader, call: &Call, _: Nothing) -> Result<Done, Failure> {
+    async fn run(_: Observer, call: &Call, _: Nothing) -> Result<Done, Failure> {
         call.progress.report(1.0, Some(2.0), "half");
         Ok(Done { done: true })
     }

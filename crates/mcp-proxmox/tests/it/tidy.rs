@@ -34,6 +34,17 @@ fn only_the_server_names_the_protocol_library() {
 }
 
 #[test]
+fn only_tools_that_read_are_handed_what_others_have_read() {
+    for (path, text) in sources_of("mcp-proxmox") {
+        let makes_one = text.contains("Observer::new") || text.contains(".observer(");
+        let may = ["tier.rs", "completion/mod.rs"].iter().any(|may| path.ends_with(may));
+        assert!(may || !makes_one, "{}: a tool gets its client from its effect", path.display());
+        let is_of_a_write = path.components().any(|part| part.as_os_str() == "power");
+        assert!(!(is_of_a_write && text.contains("Observer")), "{}", path.display());
+    }
+}
+
+#[test]
 fn the_server_knows_no_tool_by_name() {
     let names: Vec<_> = mcp_proxmox::catalog::ALL.iter().map(|entry| entry.name).collect();
     for (path, text) in sources_of("mcp-proxmox") {

@@ -101,7 +101,7 @@ fn picks(job: &Job, guest: &Listed) -> bool {
     let is_picked = if job.all == Some(true) {
         !has(&job.exclude)
     } else if job.pool.is_some() {
-        job.pool == guest.pool
+        job.pool.as_deref() == guest.pool.as_deref()
     } else {
         has(&job.vmid)
     };
@@ -146,7 +146,7 @@ mod tests {
         Listed {
             vmid: vmid.try_into().ok(),
             node: "a".parse().ok(),
-            pool: pool.map(str::to_owned),
+            pool: pool.map(Into::into),
             ..Listed::default()
         }
     }

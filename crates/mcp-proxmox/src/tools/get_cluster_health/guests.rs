@@ -162,10 +162,10 @@ mod tests {
     fn guest(vmid: u32, status: &str, ha: Option<&str>) -> Listed {
         Listed {
             vmid: vmid.try_into().ok(),
-            name: Some(format!("g{vmid}")),
+            name: Some(format!("g{vmid}").into()),
             node: "a".parse().ok(),
-            status: Some(status.to_owned()),
-            hastate: ha.map(str::to_owned),
+            status: Some(status.into()),
+            hastate: ha.map(Into::into),
             ..Listed::default()
         }
     }

@@ -67,7 +67,7 @@ mod tests {
         let guest = |vmid: u32, lock: Option<&str>| Listed {
             vmid: vmid.try_into().ok(),
             node: "a".parse().ok(),
-            lock: lock.map(str::to_owned),
+            lock: lock.map(Into::into),
             ..Listed::default()
         };
         let locks = [Some("backup"), Some("suspended"), None, Some("snapshot")];

@@ -166,7 +166,7 @@ mod tests {
         let mut facts = with_memory(GIB);
         let guest = |status: &str| Listed {
             node: "a".parse().ok(),
-            status: Some(status.to_owned()),
+            status: Some(status.into()),
             maxmem: Some(60 * GIB),
             ..Listed::default()
         };

@@ -24,7 +24,7 @@ pub(super) fn short(sort: Sort) -> Table {
     })
 }
 
-pub(super) fn push_short(table: &mut Table, guest: &Row, sort: Sort) {
+pub(super) fn push_short(table: &mut Table, guest: &Row<'_>, sort: Sort) {
     let [vmid, name, kind, status, node] = identity(guest);
     let cpu = guest.cpu().into();
     let memory = guest.memory().and_then(Share::percent).into();
@@ -61,9 +61,9 @@ pub(super) fn detailed() -> Table {
     ])
 }
 
-pub(super) fn push_detailed(table: &mut Table, guest: &Row) {
+pub(super) fn push_detailed(table: &mut Table, guest: &Row<'_>) {
     let [vmid, name, kind, status, node] = identity(guest);
-    let listed = &guest.listed;
+    let listed = guest.listed;
     let total = |bytes: Option<u64>| -> Cell { bytes.filter(|_| guest.is_up()).map(Bytes).into() };
     let size = |used: Option<Share>, size: Option<u64>| -> Cell {
         // Where the use is unknown, the size is still worth showing.
@@ -97,18 +97,18 @@ pub(super) fn push_detailed(table: &mut Table, guest: &Row) {
     ]);
 }
 
-pub(super) fn identity(guest: &Row) -> [Cell; 5] {
-    let listed = &guest.listed;
+pub(super) fn identity(guest: &Row<'_>) -> [Cell; 5] {
+    let listed = guest.listed;
     let lock = listed.lock.as_deref().filter(|lock| *lock != "suspended");
     let status = match lock {
-        Some(lock) => format!("{} (lock: {})", guest.status, label(lock)),
+        Some(lock) => format!("{} (lock: {})", guest.status, label(lock)).into(),
         None => guest.status.clone(),
     };
     [
         listed.vmid.map(|vmid| u64::from(vmid.get())).into(),
         real_name(listed).map(label).into(),
         listed.kind.map(Kind::as_str).into(),
-        status.into(),
+        Cell::Text(status),
         listed.node.as_ref().map(|node| node.as_str().to_owned()).into(),
     ]
 }

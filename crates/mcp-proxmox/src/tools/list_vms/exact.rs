@@ -22,7 +22,7 @@ const NAMED: usize = 8;
 const AT_ONCE: usize = 4;
 
 /// Corrects the states of running VMs. Returns what could not be looked at.
-pub(super) async fn ask(pve: &Reader, call: &Call, guests: &mut [Row]) -> Vec<String> {
+pub(super) async fn ask(pve: &Reader, call: &Call, guests: &mut [Row<'_>]) -> Vec<String> {
     let running = guests.iter().filter(|guest| is_asked(guest));
     let nodes: BTreeSet<NodeName> = running.filter_map(|guest| guest.listed.node.clone()).collect();
     let pve = pve.until(call.part(ALL_SECONDS));
@@ -62,7 +62,7 @@ pub(super) async fn ask(pve: &Reader, call: &Call, guests: &mut [Row]) -> Vec<St
     let mut n_missing: BTreeMap<NodeName, usize> = BTreeMap::new();
     for guest in guests.iter_mut().filter(|guest| is_asked(guest)) {
         match guest.listed.vmid.and_then(|vmid| states.remove(&vmid)) {
-            Some(exact) => guest.status = state(&guest.listed, Some(&exact)),
+            Some(exact) => guest.status = state(guest.listed, Some(&exact)),
             None => {
                 if let Some(node) = guest.listed.node.clone().filter(|node| answered.contains(node))
                 {
@@ -79,6 +79,6 @@ pub(super) async fn ask(pve: &Reader, call: &Call, guests: &mut [Row]) -> Vec<St
 }
 
 /// What the cluster's list cannot tell apart.
-fn is_asked(guest: &Row) -> bool {
+fn is_asked(guest: &Row<'_>) -> bool {
     guest.listed.kind == Some(Kind::Qemu) && guest.status == "running"
 }

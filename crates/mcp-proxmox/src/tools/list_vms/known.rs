@@ -27,11 +27,14 @@ pub(super) fn given(filter: Option<&String>) -> Option<&str> {
 }
 
 impl Known {
-    pub(super) fn of(guests: &[Row], input: &Input) -> Self {
+    pub(super) fn of(guests: &[Row<'_>], input: &Input) -> Self {
         Self {
             has_name: guests.iter().any(|guest| input.names(guest)),
-            nodes: guests.iter().map(|guest| node_of(&guest.listed).to_owned()).collect(),
-            pools: guests.iter().filter_map(|guest| guest.listed.pool.clone()).collect(),
+            nodes: guests.iter().map(|guest| node_of(guest.listed).to_owned()).collect(),
+            pools: guests
+                .iter()
+                .filter_map(|guest| guest.listed.pool.as_deref().map(str::to_owned))
+                .collect(),
             tags: guests
                 .iter()
                 .flat_map(|guest| tags(guest.listed.tags.as_deref()))

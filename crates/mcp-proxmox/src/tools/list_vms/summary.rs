@@ -35,9 +35,9 @@ pub(super) struct Summary {
 
 impl Summary {
     /// The counts by state alone, for lists that are shown whole.
-    pub(super) fn counts(guests: &[Row]) -> Self {
+    pub(super) fn counts(guests: &[Row<'_>]) -> Self {
         Self {
-            by_status: count(guests.iter().map(|guest| guest.status.clone())),
+            by_status: named(count(guests.iter().map(|guest| guest.status.as_ref()))),
             by_type: BTreeMap::new(),
             by_node: BTreeMap::new(),
             unusual: BTreeMap::new(),
@@ -46,13 +46,13 @@ impl Summary {
     }
 
     /// Everything, for lists of which only the beginning is shown.
-    pub(super) fn full(guests: &[Row]) -> Self {
+    pub(super) fn full(guests: &[Row<'_>]) -> Self {
         let mut summary = Self::counts(guests);
         summary.by_type = count(
             guests.iter().filter_map(|guest| guest.listed.kind.map(pve_client::Kind::as_str)),
         );
         summary.by_node = by_node(guests);
-        let mut found: Vec<(&'static str, &Row)> =
+        let mut found: Vec<(&'static str, &Row<'_>)> =
             guests.iter().filter_map(|guest| Some((oddity(guest)?, guest))).collect();
         summary.unusual = count(found.iter().map(|(oddity, _)| *oddity));
         // Rare oddities say more than common ones: a dead node alone makes hundreds of guests unknown.
@@ -77,8 +77,12 @@ fn count<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, usize> {
     counts
 }
 
-fn by_node(guests: &[Row]) -> BTreeMap<String, usize> {
-    let counts = count(guests.iter().map(|guest| node_of(&guest.listed).to_owned()));
+fn named(counts: BTreeMap<&str, usize>) -> BTreeMap<String, usize> {
+    counts.into_iter().map(|(name, n_guests)| (name.to_owned(), n_guests)).collect()
+}
+
+fn by_node(guests: &[Row<'_>]) -> BTreeMap<String, usize> {
+    let counts = named(count(guests.iter().map(|guest| node_of(guest.listed))));
     if counts.len() <= NODES {
         return counts;
     }
@@ -92,10 +96,10 @@ fn by_node(guests: &[Row]) -> BTreeMap<String, usize> {
 }
 
 /// What makes a guest worth a look, if anything.
-fn oddity(guest: &Row) -> Option<&'static str> {
+fn oddity(guest: &Row<'_>) -> Option<&'static str> {
     let is_busy = |percent: Option<Percent>| percent.is_some_and(|percent| percent.value() >= BUSY);
     let lock = guest.listed.lock.as_deref().filter(|lock| *lock != "suspended");
-    match guest.status.as_str() {
+    match guest.status.as_ref() {
         "unknown" => return Some("state unknown"),
         "running" | "stopped" | "hibernated" | "template" => {}
         _ => return Some("neither running nor stopped"),

@@ -4,7 +4,8 @@
 //! only reads may be repeated once, when its connection died before anything of an answer came; an
 //! idle connection that the server closed in the same moment looks like that.
 //!
-//! **Invariant:** only so many requests are at one host at once as [`Places`] has.
+//! **Invariant:** only so many requests are at one host at once as [`Places`] has, and one that was given up is one of
+//! them for as long as [`Underway`] has to take it for that.
 
 use std::{
     error::Error as StdError,
@@ -13,11 +14,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode, header::DATE};
+use http::{Response, StatusCode, header::DATE};
 use http_body_util::Full;
 use hyper::{body::Incoming, upgrade::Upgraded};
 use hyper_util::{
-    client::legacy::{Client, connect::capture_connection},
+    client::legacy::Client,
     rt::{TokioExecutor, TokioTimer},
 };
 use tokio::time::{Instant, timeout_at};
@@ -30,7 +31,8 @@ use crate::{
     date,
     hosts::{Health, Turn},
     outgoing::{self, Call, without_query},
-    places::{self, Place, Places},
+    places::{self, Full as FullUp, Place, Places},
+    underway::Underway,
     websocket,
 };
 
@@ -42,7 +44,7 @@ const CONNECT: Duration = Duration::from_secs(3);
 /// The same for a host that was down, and is only tried again.
 const CONNECT_AGAIN: Duration = Duration::from_millis(1500);
 
-type Http = Client<Connector, Full<Bytes>>;
+pub(crate) type Http = Client<Connector, Full<Bytes>>;
 
 /// One host.
 pub(crate) struct Endpoint {
@@ -50,7 +52,7 @@ pub(crate) struct Endpoint {
     host: Host,
     shown: Arc<str>,
     tls: Tls,
-    places: Places,
+    places: Arc<Places>,
     clients: OnceLock<Result<Clients, TlsProblem>>,
 }
 
@@ -109,8 +111,8 @@ impl Endpoint {
     /// Sends a request and reads its whole answer.
     pub(crate) async fn exchange(&self, call: &Call<'_>, turn: Turn) -> Result<Whole, Error> {
         // The place is kept until the whole answer is here.
-        let (_place, span) = self.place(call, turn).await?;
-        let response = self.answer(call, span).await?;
+        let (place, span) = self.place(call, turn).await?;
+        let response = self.answer(call, span, &place).await?;
         let question = self.question(call);
         let reading = async {
             let response = answer::judge(&question, response).await?;
@@ -125,13 +127,14 @@ impl Endpoint {
     /// Opens a WebSocket: once, since a ticket is good for one connection. It takes no place once it
     /// is open, because no worker of Proxmox VE is busy with it.
     pub(crate) async fn upgrade(&self, call: &Call<'_>, turn: Turn) -> Result<Upgraded, Error> {
-        let (_place, span) = self.place(call, turn).await?;
+        let (place, span) = self.place(call, turn).await?;
         let key = websocket::key();
         let Some(mut request) = outgoing::request(&self.host, call) else {
             return Err(self.unsent(UnsentKind::InvalidAddress));
         };
         websocket::ask(request.headers_mut(), &key);
-        let response = self.deliver(&self.clients()?.fresh, call, span, request).await;
+        let sent = Underway::new(&self.clients()?.fresh, request, &place);
+        let response = self.deliver(call, span, sent).await;
         let response = response.map_err(|(Failure::Died(error) | Failure::Final(error))| error)?;
         let question = self.question(call);
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
@@ -146,15 +149,16 @@ impl Endpoint {
     }
 
     /// Waits for a free place, and shares out the time that is left then.
-    async fn place(&self, call: &Call<'_>, turn: Turn) -> Result<(Place<'_>, Span), Error> {
+    async fn place(&self, call: &Call<'_>, turn: Turn) -> Result<(Arc<Place>, Span), Error> {
         let asked = Instant::now();
         let latest = call.deadline.unwrap_or(asked + call.timeout);
         if latest <= asked {
             return Err(self.unsent(UnsentKind::DeadlineOver));
         }
-        let taking = self.places.take(call.method, call.path);
-        let Ok(Some(place)) = timeout_at(latest, taking).await else {
-            return Err(self.unsent(UnsentKind::NoPlace(asked.elapsed())));
+        let place = match self.places.take(call.method, call.path, latest).await {
+            Ok(place) => Arc::new(place),
+            Err(FullUp::Busy) => return Err(self.unsent(UnsentKind::NoPlace(asked.elapsed()))),
+            Err(FullUp::Silent(silence)) => return Err(self.unsent(UnsentKind::Silent(silence))),
         };
         // Those that were before it in the queue have found out what it would find out.
         if turn.others > 0
@@ -181,13 +185,18 @@ impl Endpoint {
     }
 
     /// Sends the request, repeats it where that is allowed, and hands back the head of the answer.
-    async fn answer(&self, call: &Call<'_>, span: Span) -> Result<Response<Incoming>, Error> {
+    async fn answer(
+        &self,
+        call: &Call<'_>,
+        span: Span,
+        place: &Arc<Place>,
+    ) -> Result<Response<Incoming>, Error> {
         let clients = self.clients()?;
         let result = match call.method {
-            Method::Post => self.once(&clients.fresh, call, span).await,
-            Method::Get => match self.once(&clients.pooled, call, span).await {
+            Method::Post => self.once(&clients.fresh, call, span, place).await,
+            Method::Get => match self.once(&clients.pooled, call, span, place).await {
                 // Another idle connection may be as dead as this one was.
-                Err(Failure::Died(_)) => self.once(&clients.fresh, call, span).await,
+                Err(Failure::Died(_)) => self.once(&clients.fresh, call, span, place).await,
                 result => result,
             },
         };
@@ -199,32 +208,28 @@ impl Endpoint {
         http: &Http,
         call: &Call<'_>,
         span: Span,
+        place: &Arc<Place>,
     ) -> Result<Response<Incoming>, Failure> {
         let Some(request) = outgoing::request(&self.host, call) else {
             return Err(Failure::Final(self.unsent(UnsentKind::InvalidAddress)));
         };
-        self.deliver(http, call, span, request).await
+        self.deliver(call, span, Underway::new(http, request, place)).await
     }
 
     async fn deliver(
         &self,
-        http: &Http,
         call: &Call<'_>,
         span: Span,
-        mut request: Request<Full<Bytes>>,
+        mut sent: Underway,
     ) -> Result<Response<Incoming>, Failure> {
-        let connection = capture_connection(&mut request);
-        // It is set before the request is handed over, so while it is not, nothing was sent.
-        let is_connected = || connection.connection_metadata().is_some();
-        let mut sending = std::pin::pin!(http.request(request));
-        let mut result = timeout_at(span.connect_by, &mut sending).await;
-        if result.is_err() && is_connected() {
-            result = timeout_at(span.until, &mut sending).await;
+        let mut result = timeout_at(span.connect_by, &mut sent).await;
+        if result.is_err() && sent.is_connected() {
+            result = timeout_at(span.until, &mut sent).await;
         }
         match result {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(self.failure(call, &error)),
-            Err(_) if is_connected() => {
+            Err(_) if sent.is_connected() => {
                 Err(Failure::Final(self.lost(call, LostWhy::TimedOut(span.began.elapsed()))))
             }
             Err(_) => Err(Failure::Final(self.unsent(span.without_connection()))),

@@ -140,7 +140,10 @@ impl<'a> Round<'a> {
     /// Takes note of a failure, and hands it back where no other host may be tried.
     fn failed(&mut self, endpoint: &Endpoint, error: Error) -> Result<(), Error> {
         if let Error::Unsent(Unsent { host, kind, .. }) = &error
-            && !matches!(kind, UnsentKind::DeadlineOver | UnsentKind::NoPlace(_))
+            && !matches!(
+                kind,
+                UnsentKind::DeadlineOver | UnsentKind::NoPlace(_) | UnsentKind::Silent(_)
+            )
         {
             let is_new = tells_of_host(kind) && endpoint.health.fails(kind);
             if is_new && self.hosts.len() > 1 {

@@ -206,6 +206,10 @@ fn public_roots() -> Arc<RootCertStore> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     fn certificate() -> (String, String) {
@@ -283,4 +287,63 @@ mod tests {
             assert!(config.alpn_protocols.is_empty(), "only HTTP/1.1 is spoken");
         }
     }
+
+    /// Two certificates and a key, in PEM.
+    static BUNDLE: LazyLock<String> = LazyLock::new(|| {
+        let (first, key) = certificate();
+        format!("{first}{key}{}", certificate().0)
+    });
+
+    /// What is read is whole or refused in a few words.
+    fn read(pem: &[u8]) -> Result<usize, TestCaseError> {
+        match CaBundle::from_pem(pem) {
+            Ok(bundle) => {
+                prop_assert!(!bundle.is_empty());
+                prop_assert_eq!(bundle.subjects.len(), bundle.len());
+                Ok(bundle.len())
+            }
+            Err(refusal) => {
+                prop_assert!(refusal.to_string().len() < 2000, "{refusal}");
+                Ok(0)
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_as_a_bundle_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert_eq!(read(&bytes)?, 0);
+            let framed = ["-----BEGIN CERTIFICATE-----\n".as_bytes(), &bytes, b"\n-----END CERTIFICATE-----\n"].concat();
+            prop_assert_eq!(read(&framed)?, 0);
+        }
+
+        #[test]
+        fn a_bundle_that_is_cut_or_spoilt_has_no_more_than_before(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let mut pem = BUNDLE.as_bytes().to_vec();
+            let at = at.index(pem.len());
+            // Its last line may lack its end.
+            let most = if at + 30 < pem.len() { 1 } else { 2 };
+            prop_assert!(read(&pem[..at])? <= most);
+            pem[at] = byte;
+            prop_assert!(read(&pem)? <= 2);
+        }
+
+        #[test]
+        fn sections_in_any_order_are_as_many_certificates_as_there_are(order in proptest::collection::vec(0_usize..4, 0..6)) {
+            let (first, key) = &*PAIR;
+            let sections = [first.as_str(), key, "# a comment\n", "\r\n\r\n"];
+            let pem: String = order.iter().map(|nth| sections[*nth]).collect();
+            let expected = order.iter().filter(|nth| **nth == 0).count();
+            prop_assert_eq!(read(pem.as_bytes())?, expected);
+        }
+
+        #[test]
+        fn any_name_is_answered_and_one_that_is_taken_is_written_so_that_it_is_taken_again(name in "([a-zA-Z0-9.:_\\[\\] -]|\\PC){0,30}") {
+            if let Ok(read) = name.parse::<ServerName>() {
+                prop_assert_eq!(read.to_string().parse::<ServerName>(), Ok(read));
+            }
+        }
+    }
+
+    static PAIR: LazyLock<(String, String)> = LazyLock::new(certificate);
 }

@@ -48,9 +48,27 @@ pub enum UnsentKind {
     /// As many requests as may be at a host were there, and none of them ended in time.
     #[error("it waited {} s for its turn behind other requests of ours, and then its time was over", seconds(*.0))]
     NoPlace(Duration),
+    /// The node, or the host itself, has not answered what was asked before, and may still be busy with it.
+    #[error("{0}")]
+    Silent(Silence),
     /// Anything else that the operating system said.
     #[error("no connection could be made ({0})")]
     Other(std::io::ErrorKind),
+}
+
+/// Requests that were given up, and that Proxmox VE may still be busy with: one more would take the last of three
+/// workers from everybody else.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{} has not answered {requests} earlier requests, the newest of them for {} s, and may still be busy with them", who(.node.as_deref()), seconds(*.waited)
+)]
+pub struct Silence {
+    /// The node; the host itself where it is none.
+    pub node: Option<String>,
+    /// How many were given up.
+    pub requests: usize,
+    /// How long ago the newest of them was sent.
+    pub waited: Duration,
 }
 
 impl Unsent {
@@ -74,10 +92,15 @@ impl UnsentKind {
             Self::Unreachable => "no route to it".to_owned(),
             Self::ConnectTimedOut(waited) => format!("no connection within {} s", seconds(*waited)),
             Self::Tls(problem) => problem.brief(),
+            Self::Silent(silence) => format!("{} does not answer", who(silence.node.as_deref())),
             Self::NoPlace(waited) => format!("no turn within {} s", seconds(*waited)),
             Self::Closed | Self::DeadlineOver | Self::Other(_) => self.to_string(),
         }
     }
+}
+
+fn who(node: Option<&str>) -> String {
+    node.map_or_else(|| "it".to_owned(), |node| format!("node `{node}`"))
 }
 
 impl std::error::Error for Unsent {}

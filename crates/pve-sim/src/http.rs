@@ -18,7 +18,7 @@ use crate::{
     answer::Answer,
     console::{self, Session},
     damage::{self, Damage},
-    shared::Shared,
+    shared::{Forgotten, Shared},
 };
 
 /// The most bytes of a request's head that are read.
@@ -46,8 +46,8 @@ pub(crate) enum Reply {
     Console { head: String, session: Box<Session>, upid: String },
     /// Nothing: the connection ends.
     Nothing,
-    /// Nothing: the connection stays open until the peer ends it.
-    Never,
+    /// Nothing: the connection stays open until the peer ends it, or the rules are forgotten.
+    Never(Forgotten),
 }
 
 impl Request {
@@ -86,7 +86,7 @@ where
                 }
                 return;
             }
-            Reply::Never => return wait_for_the_peer(&mut stream).await,
+            Reply::Never(forgotten) => return wait_for_the_peer(&mut stream, forgotten).await,
             Reply::Whole { head, body, close, damage } => {
                 if !damage::send(&mut stream, &head, &body, damage).await {
                     // Dropping the stream without a farewell is what a cut looks like to the peer.
@@ -218,9 +218,14 @@ where
     let _ = stream.shutdown().await;
 }
 
-async fn wait_for_the_peer<S: AsyncRead + Unpin>(stream: &mut S) {
+async fn wait_for_the_peer<S: AsyncRead + Unpin>(stream: &mut S, mut forgotten: Forgotten) {
     let mut ignored = [0; 1024];
-    while matches!(stream.read(&mut ignored).await, Ok(read) if read > 0) {}
+    let reading =
+        async { while matches!(stream.read(&mut ignored).await, Ok(read) if read > 0) {} };
+    tokio::select! {
+        () = reading => {}
+        _ = forgotten.changed() => {}
+    }
 }
 
 #[cfg(test)]

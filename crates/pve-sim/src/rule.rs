@@ -140,7 +140,7 @@ impl Rule {
         self
     }
 
-    /// Waits before answering.
+    /// Waits before answering. The work goes on when the client leaves, as PVE's does.
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = Some(delay);
@@ -174,7 +174,7 @@ impl Rule {
         self.status(status, "")
     }
 
-    /// Never answers, and keeps the connection open.
+    /// Never answers, and keeps the connection open until the rules are forgotten.
     #[must_use]
     pub fn hang(mut self) -> Self {
         self.hang = true;

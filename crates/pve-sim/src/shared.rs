@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -34,8 +34,12 @@ pub(crate) struct Shared {
     pub(crate) port: u16,
     pub(crate) world: Mutex<World>,
     pub(crate) rules: Mutex<Vec<Rule>>,
+    /// Tells those who hang that the rules were forgotten.
+    pub(crate) forgets: tokio::sync::watch::Sender<()>,
     pub(crate) seen: Mutex<Vec<Seen>>,
     pub(crate) in_flight: Gauge,
+    /// The same of each node.
+    pub(crate) at_nodes: Mutex<HashMap<String, Arc<Gauge>>>,
     pub(crate) connections: Gauge,
     pub(crate) handshakes: AtomicUsize,
     /// How many requests met a rule that made something else of their answer.
@@ -83,6 +87,9 @@ pub(crate) struct Gauge {
 
 pub(crate) struct Counted<'a>(&'a Gauge);
 
+/// Hears when the rules are forgotten.
+pub(crate) type Forgotten = tokio::sync::watch::Receiver<()>;
+
 impl Shared {
     /// Answers one request: rules first, then recordings or the simulated cluster.
     pub(crate) async fn answer(&self, request: &Request, last: bool) -> Reply {
@@ -98,6 +105,9 @@ impl Shared {
         crate::record::note(&seen, request);
         lock(&self.seen).push(seen);
         let _counted = Counted::new(&self.in_flight);
+        let at_node = self.at_node(path);
+        let _counted_at_node = at_node.as_deref().map(Counted::new);
+        let forgotten = self.forgets.subscribe();
         let rule = self.take_rule(&request.method, path);
         if rule.as_ref().is_some_and(Rule::strikes_whatever_comes) {
             self.strikes.fetch_add(1, Ordering::SeqCst);
@@ -107,7 +117,7 @@ impl Shared {
         }
         let Some(rule) = rule else { return self.own_reply(request, path, token, last).await };
         if rule.hang {
-            return Reply::Never;
+            return Reply::Never(forgotten);
         }
         let rule = if rule.echoes { rule.of(&request.target) } else { rule };
         let mut reply = match rule.status {
@@ -199,6 +209,12 @@ impl Shared {
             return Answer::bare(401, "Authentication failed!");
         }
         endpoints::answer(&mut world, token.id, request, path)
+    }
+
+    /// What counts the requests at the node that this path is for.
+    fn at_node(&self, path: &str) -> Option<Arc<Gauge>> {
+        let node = path.strip_prefix("/nodes/")?.split(['/', '?']).next()?;
+        Some(Arc::clone(lock(&self.at_nodes).entry(node.to_owned()).or_default()))
     }
 
     /// The newest rule that fits, with one use taken off it.

@@ -102,8 +102,10 @@ impl Sim {
             identity,
             world: Mutex::new(world),
             rules: Mutex::default(),
+            forgets: tokio::sync::watch::Sender::new(()),
             seen: Mutex::default(),
             in_flight: Gauge::default(),
+            at_nodes: Mutex::default(),
             connections: Gauge::default(),
             handshakes: AtomicUsize::new(0),
             strikes: AtomicUsize::new(0),
@@ -165,9 +167,10 @@ impl Sim {
         lock(&self.shared.rules).push(rule);
     }
 
-    /// Takes all rules away.
+    /// Takes all rules away. What hangs by one of them loses its connection.
     pub fn forget_rules(&self) {
         lock(&self.shared.rules).clear();
+        self.shared.forgets.send_replace(());
     }
 
     /// Changes the cluster while it runs.
@@ -197,6 +200,12 @@ impl Sim {
     /// The most requests that were being answered at once.
     pub fn peak_in_flight(&self) -> usize {
         self.shared.in_flight.peak.load(Ordering::SeqCst)
+    }
+
+    /// The most requests below `/nodes/{node}` that were being answered at once, whoever still waited for them.
+    pub fn peak_at_node(&self, node: &str) -> usize {
+        let at_nodes = lock(&self.shared.at_nodes);
+        at_nodes.get(node).map_or(0, |gauge| gauge.peak.load(Ordering::SeqCst))
     }
 
     /// How many connections are open now.

@@ -9,7 +9,7 @@ mod sources;
 use pve_client::NodeName;
 use tokio::time::{Duration, Instant, timeout_at};
 
-use crate::tier::Access;
+use crate::{answer::clean::sentence, tier::Access};
 
 /// The protocol's bound on the values of one completion.
 pub const MOST: usize = 100;
@@ -76,7 +76,8 @@ fn pick(candidates: Vec<String>, typed: &str) -> Suggestions {
     let typed = typed.trim().to_lowercase();
     let (mut begin, mut contain) = (Vec::new(), Vec::new());
     let mut seen = std::collections::HashSet::new();
-    for candidate in candidates {
+    // What is not shown as it is would not be found as it is shown.
+    for candidate in candidates.into_iter().filter(|candidate| sentence(candidate) == **candidate) {
         let lower = candidate.to_lowercase();
         let place = match lower.find(&typed) {
             Some(0) => &mut begin,
@@ -107,6 +108,13 @@ mod tests {
         assert_eq!(picked("WEB"), ["web02", "Web01", "db-web"]);
         assert_eq!(picked(""), ["web02", "db-web", "Web01", "mail"]);
         assert_eq!(picked("zzz"), [""; 0]);
+    }
+
+    #[test]
+    fn what_cannot_be_shown_as_it_is_is_not_suggested() {
+        let candidates = ["web\u{202e}01", "web\u{1b}[2J", "web\n", "web`", "web03"];
+        assert_eq!(pick(candidates.map(str::to_owned).to_vec(), "web").values, ["web03"]);
+        assert!(pick(vec!["x".repeat(500)], "x").values.is_empty());
     }
 
     #[test]

@@ -33,7 +33,12 @@ fn pin(part: &str) -> Result<Pin, String> {
         Err(error) => error,
     };
     let (host, pin) = part.split_once('=').ok_or_else(|| format!("{error}"))?;
-    pin.parse().map(|pin| (Some(host.trim().to_owned()), pin)).map_err(|error| format!("{error}"))
+    let host = host.trim();
+    // No host has a blank in its name: this is one pin and the next.
+    if host.contains(char::is_whitespace) {
+        return Err(format!("{error}"));
+    }
+    pin.parse().map(|pin| (Some(host.to_owned()), pin)).map_err(|error| format!("{error}"))
 }
 
 /// Gives each host the pins that are for it, where any is for one host alone.
@@ -72,6 +77,8 @@ pub(super) fn give(pins: &[Pin], hosts: &mut [Host]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn hosts(names: &[&str]) -> Vec<Host> {
@@ -96,6 +103,7 @@ mod tests {
         assert_eq!(given(&format!("pve1={a},PVE2={b}"), &names), Ok(vec![1, 1]));
         assert_eq!(given(&format!("pve1={a} pve2:8006={b} {c}"), &names), Ok(vec![2, 2]));
         assert_eq!(given(&format!("[fd00::1]={a}"), &["fd00::1"]), Ok(vec![1]));
+        assert_eq!(given(&format!("{c} pve1={a} pve2={b}"), &names), Ok(vec![2, 2]));
         let pasted = format!("pve1=SHA256 Fingerprint={a}, pve2=sha256:{b}");
         assert_eq!(given(&pasted, &names), Ok(vec![1, 1]));
         assert_eq!(given(&format!("SHA256 Fingerprint={a}"), &names), Ok(vec![0, 0]));
@@ -110,5 +118,57 @@ mod tests {
         assert!(told.contains("no fingerprint for the host `pve2`"), "{told}");
         assert!(given("pve1=AA", &["pve1"]).is_err());
         assert!(given("=", &["pve1"]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered_and_a_refusal_is_short(
+            text in "(pve[0-9]|[=:,; ]|[0-9a-fA-F]{2}|SHA256|\\PC){0,60}",
+            names in proptest::collection::vec("[a-z0-9.:]{1,12}", 0..4),
+        ) {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            if let Err(told) = given(&text, &names) {
+                prop_assert!(told.chars().count() < 400, "{told}");
+            }
+        }
+
+        #[test]
+        fn every_host_gets_the_pins_that_are_for_it_and_those_for_all(
+            for_whom in proptest::collection::vec(proptest::option::of(0_usize..3), 1..8),
+            separator in prop::sample::select(vec![",", ";", " ", ", ", "\n"]),
+        ) {
+            let names = ["pve1", "10.0.0.2", "fd00::3"];
+            let pins: Vec<Pin> = for_whom
+                .iter()
+                .zip(1_u8..)
+                .map(|(whom, nth)| {
+                    let pin = pin(&format!("{nth:02X}")).parse().unwrap();
+                    (whom.and_then(|whom| names.get(whom)).map(|name| (*name).to_owned()), pin)
+                })
+                .collect();
+            let written = pins.iter().map(|(host, pin)| match host {
+                Some(host) => format!("{host}={pin}"),
+                None => pin.to_string(),
+            });
+            let text = written.collect::<Vec<_>>().join(separator);
+            prop_assert_eq!(list(&text), Ok(pins.clone()), "what is written is read again");
+            let mut hosts = hosts(&names);
+            let given = give(&pins, &mut hosts);
+            if for_whom.iter().all(Option::is_none) {
+                prop_assert!(given.is_ok() && hosts.iter().all(|host| host.pins.is_empty()));
+                return Ok(());
+            }
+            let own = |name: &str| -> Vec<Fingerprint> {
+                let is_for = |host: &Option<String>| host.as_deref().is_none_or(|host| host == name);
+                pins.iter().filter(|(host, _)| is_for(host)).map(|(_, pin)| *pin).collect()
+            };
+            let lacks = names.iter().any(|name| own(name).is_empty());
+            prop_assert_eq!(given.is_err(), lacks, "{:?}", given);
+            if !lacks {
+                for host in &hosts {
+                    prop_assert_eq!(&host.pins, &own(&host.name));
+                }
+            }
+        }
     }
 }

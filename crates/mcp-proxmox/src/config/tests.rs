@@ -239,21 +239,47 @@ fn a_secret_file_is_read_and_an_unreadable_one_is_told() {
 
 #[cfg(unix)]
 #[test]
-fn a_secret_file_that_others_can_read_is_warned_about() {
-    use std::os::unix::fs::PermissionsExt as _;
+fn a_secret_file_that_others_can_read_is_warned_about_and_one_that_they_cannot_is_not() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-    let mut file = std::env::temp_dir();
-    file.push(format!("mcp-proxmox-loose-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("mcp-proxmox-loose-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (file, link) = (folder.join("secret"), folder.join("link"));
     std::fs::write(&file, UUID).unwrap();
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
-    let path = file.to_str().unwrap().to_owned();
-    let config = read(&[
-        ("PVE_HOST", "pve.lan"),
-        ("PVE_TOKEN_ID", "root@pam!mcp"),
-        ("PVE_TOKEN_SECRET_FILE", &path),
-    ]);
-    std::fs::remove_file(&file).unwrap();
-    assert!(config.unwrap().warnings[0].contains("chmod 600"));
+    symlink(&file, &link).unwrap();
+    symlink(folder.join("gone"), folder.join("dangling")).unwrap();
+    symlink(&folder, folder.join("folder")).unwrap();
+    let read_from = |path: &std::path::Path| {
+        read(&[
+            ("PVE_HOST", "pve.lan"),
+            ("PVE_TOKEN_ID", "root@pam!mcp"),
+            ("PVE_TOKEN_SECRET_FILE", path.to_str().unwrap()),
+        ])
+    };
+    for (mode, is_loose) in [
+        (0o600, false),
+        (0o400, false),
+        (0o640, true),
+        (0o644, true),
+        (0o604, true),
+        (0o660, true),
+        (0o620, true),
+    ] {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        // A link counts as what it leads to, as where a container's secrets are mounted.
+        for path in [&file, &link] {
+            let warnings = read_from(path).unwrap().warnings;
+            let of_file = warnings.iter().filter(|warning| warning.contains("chmod 600")).count();
+            assert_eq!(of_file, usize::from(is_loose), "{mode:o} at {path:?}: {warnings:?}");
+            assert_eq!(warnings.len(), of_file, "{warnings:?}");
+        }
+    }
+    for (name, expected) in [("dangling", "cannot be read"), ("folder", "not a small regular file")]
+    {
+        let told = read_from(&folder.join(name)).unwrap_err().to_string();
+        assert!(told.contains(expected), "{told}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -51,7 +51,10 @@ pub fn is_silence(error: &Error) -> bool {
     match error {
         Error::Lost { why: LostWhy::TimedOut(_), .. } => true,
         Error::Unsent(unsent) => {
-            matches!(unsent.kind, UnsentKind::DeadlineOver | UnsentKind::ConnectTimedOut(_))
+            matches!(
+                unsent.kind,
+                UnsentKind::DeadlineOver | UnsentKind::ConnectTimedOut(_) | UnsentKind::Silent(_)
+            )
         }
         _ => false,
     }
@@ -169,6 +172,9 @@ fn unsent_advice(unsent: &Unsent) -> &'static str {
     match unsent.kinds().find(is_tls).unwrap_or(&unsent.kind) {
         UnsentKind::DeadlineOver | UnsentKind::NoPlace(_) => {
             "too much was asked at once, or a node hangs: ask for less"
+        }
+        UnsentKind::Silent(_) => {
+            "the node may be overloaded or cut off: list_nodes tells how the nodes are; ask again in half a minute"
         }
         UnsentKind::Tls(problem) => tls_advice(problem),
         _ if !unsent.others.is_empty() => {

@@ -89,6 +89,8 @@ fn has_word(line: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -149,6 +151,42 @@ mod tests {
             "status update 107",
         ] {
             assert!(!traces.fits(line), "{line}");
+        }
+    }
+
+    /// Letters, signs that mean something elsewhere, and such whose lower case has another length.
+    fn anything() -> impl Strategy<Value = String> {
+        "([a-cA-C107]|[|. \\-_:%\\[(]|İ|ß|ǅ|\\PC|\\x00){0,40}"
+    }
+
+    proptest! {
+        #[test]
+        fn any_pattern_and_any_line_are_answered(pattern in anything(), line in anything(), vmid in any::<u32>()) {
+            let told = hint(&pattern);
+            prop_assert!(told.is_none_or(|told| !told.contains(pattern.as_str()) || pattern.len() < 3));
+            if let Some(read) = Pattern::new(&pattern) {
+                let _ = read.fits(&line);
+            }
+            let _ = Traces::new(vmid, Some(&pattern)).fits(&line);
+            let _ = Traces::new(vmid, None).fits(&format!("{line}{vmid}{pattern}"));
+        }
+
+        #[test]
+        fn a_line_has_a_pattern_exactly_if_it_has_one_of_its_alternatives(
+            words in proptest::collection::vec("[a-d]{1,3}", 1..4),
+            line in "[a-d ]{0,30}",
+        ) {
+            let pattern = Pattern::new(&words.join(" | ").to_uppercase()).unwrap();
+            prop_assert_eq!(pattern.fits(&line), words.iter().any(|word| line.contains(word.as_str())));
+        }
+
+        #[test]
+        fn a_guest_is_found_wherever_its_number_stands_by_itself(vmid in 100_u32..1_000_000_000, digit in 0_u32..10) {
+            let traces = Traces::new(vmid, None);
+            let line = format!("starting VM {vmid}: UPID");
+            prop_assert!(traces.fits(&line));
+            let (longer, other) = (format!("VM {vmid}{digit}:"), format!("VM {digit}{vmid}:"));
+            prop_assert!(!traces.fits(&longer) && !traces.fits(&other));
         }
     }
 }

@@ -18,9 +18,9 @@ pub(super) fn failed(failure: &Failure) -> CallToolResult {
 }
 
 pub(super) fn no_tool(name: &str, near: Option<&'static str>) -> ErrorData {
-    let name = label(name);
+    let name = quoted(name);
     let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-    ErrorData::invalid_params(format!("there is no tool `{name}`{near}"), None)
+    ErrorData::invalid_params(format!("there is no tool {name}{near}"), None)
 }
 
 /// A method of which this configuration has nothing is not there, as the capabilities say.

@@ -1,7 +1,11 @@
-//! What is fuzzed holds for every seed of `fuzz/`, and for these cut and changed a little. The fuzzer itself is run by
-//! `ci/fuzz`.
+//! What is fuzzed holds for every seed of `fuzz/`, for these cut and changed a little, and for so many that chance makes
+//! of them. The fuzzer itself, which is led by what an input reaches, is run by `ci/fuzz`.
+//!
+//! `MCP_PROXMOX_FUZZ_INPUTS` sets how many of each target chance makes, `MCP_PROXMOX_FUZZ_SEED` which they are.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, time::Instant};
+
+use crate::{lifecycle_faults::Chance, process::number};
 
 #[path = "../../../../fuzz/targets.rs"]
 mod targets;
@@ -44,6 +48,85 @@ fn every_target_takes_its_seeds_and_what_is_near_them() {
         }
     }
     assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// How many inputs of each target chance makes where nothing else is said.
+const INPUTS: u64 = 200;
+const SEED: u64 = 0x5EED_F022;
+/// Longer ones say nothing new, and take their time.
+const LONGEST: usize = 16 << 10;
+
+/// What numbers and texts break at.
+const TOKENS: &[&[u8]] = &[
+    b"0",
+    b"-1",
+    b"1e999",
+    b"18446744073709551616",
+    b"null",
+    b"{\"data\":",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b"\"",
+    b"\\u0000",
+    b"\\ud800",
+    b"\x1b[",
+    b"\x1b]0;",
+    b"\x00",
+    b"\xff\xff\xff\xff",
+    b"\xe2\x80\xae",
+    b"\r\n",
+    b"\n",
+    b":",
+    b"=",
+    b"%2F",
+    b"../",
+    b"UPID:",
+    b"`",
+];
+
+/// One to eight changes of a seed: bytes flipped, others put in, pieces taken out, doubled or taken from another seed.
+fn mutated(chance: &mut Chance, seeds: &[Vec<u8>]) -> Vec<u8> {
+    let mut input = seeds[chance.index(seeds.len())].clone();
+    for _ in 0..=chance.index(8) {
+        let at = chance.index(input.len() + 1);
+        let length = chance.index((input.len() - at).min(64) + 1);
+        match chance.below(7) {
+            0 | 1 if at < input.len() => input[at] ^= 1 << chance.index(8),
+            2 if at < input.len() => input[at] = u8::try_from(chance.below(256)).unwrap(),
+            3 => drop(input.drain(at..at + length)),
+            4 => drop(input.splice(at..at, TOKENS[chance.index(TOKENS.len())].iter().copied())),
+            5 => {
+                let piece = input[at..at + length].repeat(1 + chance.index(20));
+                drop(input.splice(at..at, piece));
+            }
+            _ => {
+                let other = &seeds[chance.index(seeds.len())];
+                let from = chance.index(other.len() + 1);
+                drop(input.splice(at..at + length, other[from..].iter().copied()));
+            }
+        }
+    }
+    input.truncate(LONGEST);
+    input
+}
+
+#[test]
+fn every_target_takes_whatever_chance_makes_of_its_seeds() {
+    let n_inputs = number("MCP_PROXMOX_FUZZ_INPUTS").unwrap_or(INPUTS);
+    let seed = number("MCP_PROXMOX_FUZZ_SEED").unwrap_or(SEED);
+    let mut failed = Vec::new();
+    for (nth, (name, target)) in (1_u64..).zip(TARGETS) {
+        let (seeds, mut chance) = (seeds(name), Chance::of(seed ^ (nth << 40)));
+        let began = Instant::now();
+        let bad = (0..n_inputs)
+            .map(|_| mutated(&mut chance, &seeds))
+            .find(|input| std::panic::catch_unwind(|| target(input)).is_err());
+        println!("{name:<10} {n_inputs:>8} inputs, {:?}", began.elapsed());
+        failed.extend(bad.map(|input| (name, input.escape_ascii().to_string())));
+    }
+    assert!(failed.is_empty(), "of seed {seed}: {failed:?}");
 }
 
 #[test]

@@ -107,8 +107,9 @@ fn is_nowhere(output: &str, secret: &str, saying: &str) {
     assert!(at.is_none(), "`{secret}` is in the output under {saying}, after: {at:?}");
 }
 
-/// All that comes out of the program under this saying, the audit log included, which is given back apart.
-async fn session(nth: usize, secret: &str, saying: Option<Rule>) -> (String, String) {
+/// All that comes out of the program under this saying, the audit log included, which is given back apart, and how
+/// many tickets and passwords of consoles there were to give away.
+async fn session(nth: usize, secret: &str, saying: Option<Rule>) -> (String, String, usize) {
     let audit = format!("mcp-proxmox-secrets-{}-{nth}.log", std::process::id());
     let audit = std::env::temp_dir().join(audit);
     let sim = Sim::start(Cluster::demo()).await.unwrap();
@@ -133,16 +134,17 @@ async fn session(nth: usize, secret: &str, saying: Option<Rule>) -> (String, Str
     assert!(output.contains("DEBUG") || output.contains("INFO"), "the log was not on");
     let recorded = std::fs::read_to_string(&audit).unwrap();
     std::fs::remove_file(&audit).unwrap();
+    let tickets = sim.console_secrets();
     for output in [&output, &recorded] {
         is_nowhere(output, secret, &name);
         is_nowhere(output, &secret[..18], &name);
-        for ticket in sim.console_secrets() {
-            is_nowhere(output, &ticket, &name);
+        for ticket in &tickets {
+            is_nowhere(output, ticket, &name);
             is_nowhere(output, &ticket.replace(':', "%3A"), &name);
         }
         is_nowhere(output, "PVEVNC:", &name);
     }
-    (output, recorded)
+    (output, recorded, tickets.len())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
@@ -158,10 +160,12 @@ async fn no_tool_gives_a_secret_away_whatever_is_said_to_it() {
         .enumerate()
         .map(|(nth, (secret, saying))| tokio::spawn(session(nth, secret, saying)));
     let all: Vec<_> = stream::iter(sessions).buffer_unordered(AT_ONCE).collect().await;
-    let all: Vec<(String, String)> = all.into_iter().map(Result::unwrap).collect();
-    let n_told = all.iter().filter(|(output, _)| output.contains("\"isError\":true")).count();
+    let all: Vec<(String, String, usize)> = all.into_iter().map(Result::unwrap).collect();
+    let n_told = all.iter().filter(|(output, ..)| output.contains("\"isError\":true")).count();
     assert!(n_told > 20, "{n_told} times something failed");
-    let n_recorded: usize = all.iter().map(|(_, recorded)| recorded.lines().count()).sum();
+    let n_tickets: usize = all.iter().map(|(.., n_tickets)| n_tickets).sum();
+    assert!(n_tickets > 10, "only {n_tickets} tickets of consoles could have been given away");
+    let n_recorded: usize = all.iter().map(|(_, recorded, _)| recorded.lines().count()).sum();
     assert!(n_recorded > 100, "{n_recorded} lines of writes were recorded");
 }
 

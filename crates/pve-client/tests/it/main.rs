@@ -11,6 +11,7 @@
 
 mod answers;
 mod certificates;
+mod given_up;
 mod hosts;
 mod secrecy;
 mod sending;

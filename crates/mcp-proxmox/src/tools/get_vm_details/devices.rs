@@ -198,3 +198,70 @@ fn joined(parts: [Option<String>; 2]) -> Cell {
     let shown = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
     Some(shown).filter(|shown| !shown.is_empty()).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn rows(table: &Table) -> Vec<Value> {
+        let table = serde_json::to_value(table).unwrap();
+        table["rows"].as_array().unwrap().clone()
+    }
+
+    /// Property strings, and what is near them.
+    fn value() -> impl Strategy<Value = String> {
+        let part = "(file=|volume=|mp=|size=|media=cdrom|cloudinit|virtio=|bridge=|tag=|ip=|gw=|ip6=|firewall=)?([a-z0-9:/.=-]|\\PC|[\\x00\\x1b]){0,12}";
+        proptest::collection::vec(part, 0..6).prop_map(|parts| parts.join(","))
+    }
+
+    fn key() -> impl Strategy<Value = String> {
+        "(scsi|virtio|sata|ide|efidisk|tpmstate|unused|mp|net|ipconfig|rootfs|memory)([0-9]{0,12}|\\PC)"
+    }
+
+    proptest! {
+        #[test]
+        fn any_configuration_is_shown_in_rows_that_are_short_and_plain(
+            config in proptest::collection::btree_map(key(), value(), 0..12),
+            is_vm in any::<bool>(),
+        ) {
+            let kind = if is_vm { Kind::Qemu } else { Kind::Lxc };
+            let devices = of(kind, &config, None);
+            let n_rows = devices.disks.len() + devices.nics.len();
+            prop_assert!(n_rows <= devices.keys.len() && devices.keys.len() <= config.len());
+            prop_assert!(devices.keys.iter().all(|key| config.contains_key(key)));
+            for row in rows(&devices.disks).iter().chain(&rows(&devices.nics)) {
+                for text in row.as_array().unwrap().iter().filter_map(Value::as_str) {
+                    prop_assert!(text.chars().count() < 200 && !text.contains(char::is_control), "{text:?}");
+                }
+            }
+        }
+
+        #[test]
+        fn what_a_disk_and_an_interface_say_of_themselves_is_in_their_rows(
+            nth in 0_u32..31, storage in "[a-z][a-z0-9-]{1,8}", gib in 1_u64..1000, tag in 1_u64..4095, bridge in 0_u32..99,
+        ) {
+            let (disk, nic) = (format!("scsi{nth}"), format!("net{nth}"));
+            let (mac, bridge) = ("BC:24:11:00:00:01", format!("vmbr{bridge}"));
+            let config = BTreeMap::from([
+                (disk.clone(), format!("{storage}:vm-100-disk-0,ssd=1,size={gib}G")),
+                (nic.clone(), format!("virtio={mac},bridge={bridge},firewall=1,tag={tag}")),
+            ]);
+            let devices = of(Kind::Qemu, &config, None);
+            let size = Bytes(gib << 30).to_string();
+            prop_assert_eq!(rows(&devices.disks), [json!([disk, storage, "vm-100-disk-0", size, "ssd=1"])]);
+            let shown = json!([nic, "virtio", mac, bridge, tag, "on", null, null]);
+            prop_assert_eq!(rows(&devices.nics), [shown]);
+        }
+
+        #[test]
+        fn devices_stand_in_the_order_of_their_numbers(numbers in proptest::collection::btree_set(0_u32..1000, 1..9)) {
+            let config = numbers.iter().map(|nth| (format!("net{nth}"), "virtio".to_owned())).collect();
+            let shown: Vec<_> = rows(&of(Kind::Qemu, &config, None).nics);
+            let names: Vec<_> = shown.iter().map(|row| row[0].as_str().unwrap().to_owned()).collect();
+            prop_assert_eq!(names, numbers.iter().map(|nth| format!("net{nth}")).collect::<Vec<_>>());
+        }
+    }
+}

@@ -9,7 +9,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use mcp_proxmox::failure::Failure;
 use pve_client::{
-    Error, Fingerprint, LostWhy, Method, Refusal, TlsProblem, UnreadableWhy, Unsent, UnsentKind,
+    Error, Fingerprint, LostWhy, Method, Refusal, Silence, TlsProblem, UnreadableWhy, Unsent,
+    UnsentKind,
 };
 
 /// What can be met: what it is called, why it happens, what is told.
@@ -257,6 +258,17 @@ fn cluster() -> Vec<Entry> {
             "A node or a storage hangs, such as an NFS server that is gone.",
             "read the configuration of {100}",
             get(596, "Connection timed out"),
+        ),
+        entry(
+            "The node has not answered before",
+            "Proxmox VE goes on with a request for half a minute when nobody waits for it any more, and so keeps one of the \
+             node's three workers. No more than two are asked of it until then, so that people can still look at it.",
+            STATE,
+            unsent(UnsentKind::Silent(Silence {
+                node: Some("pve1".to_owned()),
+                requests: 2,
+                waited: Duration::from_secs(14),
+            })),
         ),
         entry(
             "There is no quorum",

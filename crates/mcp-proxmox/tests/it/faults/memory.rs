@@ -14,6 +14,7 @@ use crate::{
     lifecycle_faults::Chance,
     load::figures,
     process::{Program, number, program_for},
+    slope::Slope,
 };
 
 /// How many faults strike where nothing else is said. A part of what the other test is told goes through here.
@@ -28,7 +29,7 @@ const AT_ONCE: usize = 9;
 /// of many. Two kilobytes left behind by each fault would be more than this in the long run of `ci/full`.
 const MORE: u64 = 4 << 10;
 
-/// Something that ends soon, for what follows: faults that end with the time of a request are in the other test.
+/// Something that ends soon: faults that end with the time of a request are apart.
 fn make_bad(chance: &mut Chance, sim: &Sim, way: &Way) {
     let most = [40, 400, 4000, 40_000][chance.index(4)];
     let at = chance.index(most);
@@ -96,6 +97,7 @@ async fn faults_leave_no_memory_no_connection_and_no_file_with_the_program() {
     way.until_open(4).await;
     let before = figures(program.id());
     let mut after_first = None;
+    let mut memory = Slope::default();
     let mut chance = Chance::of(seed);
     let mut n_rounds = 0;
     let struck = || sim.strikes() + way.strikes();
@@ -105,6 +107,11 @@ async fn faults_leave_no_memory_no_connection_and_no_file_with_the_program() {
             tokio::task::block_in_place(|| at_once(&mut program, calls));
             sim.forget_rules();
             way.set(Bad::Not);
+            if after_first.is_some()
+                && let Some((now, _)) = figures(program.id())
+            {
+                memory.note(now);
+            }
         }
         n_rounds += 1;
         assert!(n_rounds < n_faults, "{} faults struck in {n_rounds} rounds", struck());
@@ -113,6 +120,7 @@ async fn faults_leave_no_memory_no_connection_and_no_file_with_the_program() {
             after_first = figures(program.id());
         }
     }
+    memory.is_flat();
     // Everything is as it was.
     tokio::task::block_in_place(|| {
         calls.chunks(AT_ONCE).for_each(|calls| at_once(&mut program, calls));
@@ -126,6 +134,79 @@ async fn faults_leave_no_memory_no_connection_and_no_file_with_the_program() {
             "{first} KiB after the first {FIRST}, {now} KiB at the end; {files} files before, {open} after"
         );
         assert!(now <= first + MORE, "{first} KiB grew to {now} KiB under faults of seed {seed}");
+        assert!(open <= files + 4, "{files} open files grew to {open}");
+    }
+    assert!(tokio::task::block_in_place(|| program.end()).status.success());
+    way.until_open(0).await;
+}
+
+/// How many rounds there are under slow faults where nothing else is said, and for how many faults there is one more.
+/// A round is a part of the calls.
+const SLOW_ROUNDS: usize = 4;
+const FOR_ONE_MORE: usize = 100;
+
+/// Something that only the time of a request ends.
+fn make_slow(nth: usize, sim: &Sim, way: &Way) {
+    match nth % 4 {
+        0 => way.set(Bad::Swallows),
+        1 => way.set(Bad::Crawls(1000)),
+        2 => sim.answer(Rule::under("/nodes/").hang()),
+        _ => sim.answer(Rule::everything().hang().times(6)),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_faults_leave_no_memory_no_connection_and_no_file_with_the_program() {
+    let n_faults =
+        number("MCP_PROXMOX_FAULTS").map_or(0, |faults| usize::try_from(faults).unwrap());
+    let n_rounds = SLOW_ROUNDS + n_faults / FOR_ONE_MORE;
+    let sim = Sim::start(still()).await.unwrap();
+    let way = Way::to(&sim).await;
+    let upid = sim.change(|cluster| cluster.tasks[0].upid());
+    let calls: Vec<(&str, Value)> = TOOLS
+        .iter()
+        .map(|(tool, arguments, _)| {
+            (*tool, serde_json::from_str(&arguments.replace("$UPID", &upid)).unwrap())
+        })
+        .collect();
+    let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+    command
+        .env("PVE_HOST", format!("127.0.0.1:{}", way.port()))
+        .env("PVE_TIMEOUT_SECONDS", "5")
+        .env("PVE_ACCESS_TIER", "write")
+        .env("PVE_CONFIRM", "never");
+    let mut program = tokio::task::block_in_place(|| {
+        let mut program = Program::start(&mut command);
+        program.initialize("2025-11-25");
+        calls.chunks(AT_ONCE).for_each(|calls| at_once(&mut program, calls));
+        program
+    });
+    way.until_open(4).await;
+    let before = figures(program.id());
+    let mut memory = Slope::default();
+    for nth in 0..n_rounds {
+        // Each fault meets each part of the calls within twelve rounds.
+        let calls = calls.chunks(AT_ONCE).nth(nth % 3).unwrap_or_default();
+        make_slow(nth, &sim, &way);
+        tokio::task::block_in_place(|| at_once(&mut program, calls));
+        sim.forget_rules();
+        way.set(Bad::Not);
+        way.until_open(4).await;
+        if let Some((now, _)) = figures(program.id()) {
+            memory.note(now);
+        }
+    }
+    let struck = sim.strikes() + way.strikes();
+    assert!(struck > n_rounds, "{struck} faults struck in {n_rounds} rounds");
+    tokio::task::block_in_place(|| {
+        calls.chunks(AT_ONCE).for_each(|calls| at_once(&mut program, calls));
+    });
+    way.until_open(4).await;
+    println!("{struck} slow faults struck in {n_rounds} rounds");
+    memory.is_flat();
+    if let (Some((first, files)), Some((now, open))) = (before, figures(program.id())) {
+        println!("{first} KiB before, {now} KiB at the end; {files} files before, {open} after");
+        assert!(now <= first + MORE, "{first} KiB grew to {now} KiB under slow faults");
         assert!(open <= files + 4, "{files} open files grew to {open}");
     }
     assert!(tokio::task::block_in_place(|| program.end()).status.success());

@@ -1,0 +1,56 @@
+//! Whether memory grows over a run, told from its quarters: a single figure says little, since an allocator keeps what
+//! it once had.
+
+/// Fewer figures than this say nothing of a slope.
+const FEW: usize = 12;
+
+/// Figures in KiB, in the order in which they were taken.
+#[derive(Debug, Default)]
+pub struct Slope(Vec<u64>);
+
+impl Slope {
+    pub fn note(&mut self, kibibytes: u64) {
+        self.0.push(kibibytes);
+    }
+
+    /// The medians of the quarters. Nothing where there are too few figures.
+    fn quarters(&self) -> Option<[u64; 4]> {
+        if self.0.len() < FEW {
+            return None;
+        }
+        let median = |nth: usize| {
+            let (from, to) = (self.0.len() * nth / 4, self.0.len() * (nth + 1) / 4);
+            let mut part = self.0[from..to].to_vec();
+            part.sort_unstable();
+            part[part.len() / 2]
+        };
+        Some([0, 1, 2, 3].map(median))
+    }
+
+    /// What is left behind by everything that is done again and again makes each quarter larger than the one before.
+    pub fn is_flat(&self) {
+        let Some([first, second, third, last]) = self.quarters() else {
+            println!("{} figures of memory are too few for a slope", self.0.len());
+            return;
+        };
+        println!("{first}, {second}, {third}, {last} KiB in the quarters of the run");
+        // An allocator takes pieces of 64 KiB and more.
+        assert!(last <= first + first / 20 + 512, "{first} KiB grew to {last} KiB");
+    }
+}
+
+#[test]
+#[should_panic(expected = "grew to")]
+fn memory_that_grows_a_little_all_the_time_is_seen() {
+    let mut slope = Slope::default();
+    (0..100).for_each(|nth| slope.note(20_000 + nth * 30));
+    slope.is_flat();
+}
+
+#[test]
+fn memory_that_goes_up_and_down_is_flat() {
+    let mut slope = Slope::default();
+    (0..100).for_each(|nth| slope.note(20_000 + (nth * 7919) % 1500));
+    slope.is_flat();
+    assert_eq!(Slope::default().quarters(), None);
+}

@@ -4,7 +4,7 @@
 //! None of it leaves its place: an answer with such text differs from one without in that text alone; the text has
 //! fields of its own, or stands marked in the server's words; and nothing in it can be taken for more than text.
 
-mod world;
+pub mod world;
 
 use std::{collections::BTreeSet, sync::Arc};
 

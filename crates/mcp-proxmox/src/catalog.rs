@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::{
-    answer::{Answer, Output},
+    answer::{Answer, Output, cost},
     arguments,
     call::Call,
     failure::Failure,
@@ -202,7 +202,17 @@ impl Offered {
         (self.entry.output)()
     }
 
-    /// Checks the arguments and does the work. A panic becomes an answer.
+    /// How to get what had no room in an answer.
+    fn way_to_the_rest(&self) -> &'static str {
+        if self.input_schema().get("properties").is_some_and(|named| named.get("limit").is_some()) {
+            "; `limit` shows more of them, other arguments choose"
+        } else {
+            "; other arguments, or a tool for one of them, show these"
+        }
+    }
+
+    /// Checks the arguments and does the work. A panic becomes an answer, and what nobody asked for in particular is
+    /// bounded.
     pub async fn call(
         &self,
         access: &Access,
@@ -217,8 +227,12 @@ impl Offered {
                 misfits.join("\n")
             ))
         })?;
+        let is_plain = !cost::is_asked_for_more(&arguments);
         let work = AssertUnwindSafe((self.entry.run)(access, call, arguments)).catch_unwind();
         match tokio::time::timeout_at(call.deadline, work).await {
+            Ok(Ok(Ok(Answer::Structured(answer)))) if is_plain => {
+                Ok(Answer::Structured(cost::bounded(answer, self.way_to_the_rest())))
+            }
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_panic)) => Err(Failure::bug(self.entry.name)),
             Err(_elapsed) => Err(Failure::new(format!(

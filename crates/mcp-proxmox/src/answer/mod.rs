@@ -7,6 +7,7 @@
 //! **Unknown is absent or `null`, never zero**: a part that cannot be computed is an `Option`.
 
 pub mod clean;
+pub mod cost;
 pub mod log_text;
 pub mod measure;
 pub mod pressure;

@@ -8,12 +8,16 @@ use super::{
     standstill,
 };
 use crate::{
-    answer::{Bytes, clean::sentence},
+    answer::{
+        Bytes,
+        clean::sentence,
+        cost::{self, Room},
+    },
     lookup::guest::Found,
 };
 
-/// How many characters are shown at most. Traces and hexadecimal cost a model a token for every one or two.
-const CHARACTERS: usize = 14_000;
+/// How many tokens are shown at most, also of more lines.
+const TOKENS: usize = 8_500;
 
 /// What a console showed.
 #[derive(Debug)]
@@ -110,15 +114,9 @@ impl Text {
 
 /// How many of the last lines are shown: so many as are wanted, and as fit.
 fn fitting(earlier: &[String], screen: &[String], wanted: usize) -> usize {
-    let mut left = CHARACTERS;
+    let mut room = Room::of(TOKENS);
     let newest = screen.iter().rev().chain(earlier.iter().rev());
-    let fitting = newest.take(wanted).take_while(|line| {
-        let length = line.chars().count() + 1;
-        let fits = length <= left;
-        left = left.saturating_sub(length);
-        fits
-    });
-    fitting.count()
+    newest.take(wanted).take_while(|line| room.takes(cost::of_text(line) + 3)).count()
 }
 
 /// Whether nothing came of the guest itself.
@@ -137,10 +135,10 @@ mod tests {
 
     #[test]
     fn so_many_of_the_last_lines_are_shown_as_are_wanted_and_fit() {
-        let lines = |n: usize, width: usize| vec!["x".repeat(width); n];
-        assert_eq!(fitting(&lines(100, 10), &lines(20, 10), 60), 60);
-        assert_eq!(fitting(&lines(3, 10), &lines(2, 10), 60), 5);
-        assert_eq!(fitting(&lines(500, 400), &lines(30, 99), 500), 30 + (CHARACTERS - 3000) / 401);
-        assert_eq!(fitting(&[], &lines(9, CHARACTERS), 9), 0);
+        let lines = |n: usize, width: usize| vec!["1".repeat(width); n];
+        assert_eq!(fitting(&lines(100, 9), &lines(20, 9), 60), 60);
+        assert_eq!(fitting(&lines(3, 9), &lines(2, 9), 60), 5);
+        assert_eq!(fitting(&lines(500, 300), &lines(30, 90), 500), 30 + (TOKENS - 990) / 103);
+        assert_eq!(fitting(&[], &lines(9, 3 * TOKENS), 9), 0);
     }
 }

@@ -1,6 +1,11 @@
 //! What a backup's log says of each guest.
 
-use crate::answer::{Cell, Table, clean::label, log_text::brief};
+use crate::answer::{
+    Cell, Table,
+    clean::label,
+    cost::{self, Room},
+    log_text::brief,
+};
 
 /// Collects the guests of a backup's log, line by line.
 #[derive(Debug, Default)]
@@ -53,10 +58,21 @@ impl Backups {
         Some(self.guests.swap_remove(at))
     }
 
-    /// The guests. The last one without a result is at work where the task runs.
-    pub fn table(&self, is_running: bool) -> Table {
+    /// The guests, as many as cost so many tokens, and a word on the others: those that went well are left out first,
+    /// and the older ones. The last one without a result is at work where the task runs.
+    pub fn table(&self, is_running: bool, tokens: usize) -> (Table, Option<String>) {
+        let mut room = Room::of(tokens);
+        let mut is_shown = vec![false; self.guests.len()];
+        for wants_ok in [false, true] {
+            for (guest, is_shown) in self.guests.iter().zip(&mut is_shown).rev() {
+                if guest.is_ok() == wants_ok {
+                    *is_shown = room.takes(guest.cost());
+                }
+            }
+        }
         let mut table = Table::new(&["vmid", "name", "result", "size", "took"]);
-        for guest in &self.guests {
+        let shown = self.guests.iter().zip(&is_shown).filter(|(_, is_shown)| **is_shown);
+        for (guest, _) in shown {
             let is_last = std::ptr::eq(guest, self.guests.last().unwrap_or(guest));
             let open = if is_running && is_last { "running" } else { "unknown" };
             table.push([
@@ -67,11 +83,29 @@ impl Backups {
                 guest.took.clone().into(),
             ]);
         }
-        table
+        let hidden = self.guests.iter().zip(&is_shown).filter(|(_, is_shown)| !**is_shown);
+        let (n_hidden, n_ok) =
+            hidden.fold((0, 0), |(all, ok), (guest, _)| (all + 1, ok + usize::from(guest.is_ok())));
+        let said = (n_hidden > 0).then(|| {
+            format!(
+                "{n_hidden} more guests of the backup are not in `backups`, {n_ok} of them ok: pattern `Finished Backup|ERROR: Backup` lists them"
+            )
+        });
+        (table, said)
     }
 }
 
 impl Guest {
+    fn is_ok(&self) -> bool {
+        self.result.as_deref() == Some("ok")
+    }
+
+    /// What it costs as a row.
+    fn cost(&self) -> usize {
+        let texts = [&self.name, &self.result, &self.size, &self.took];
+        texts.into_iter().flatten().map(|text| cost::of_text(text) + 2).sum::<usize>() + 14
+    }
+
     fn add(&mut self, text: &str) {
         let Some(text) = text.strip_prefix("INFO: ") else { return };
         if let Some(name) =

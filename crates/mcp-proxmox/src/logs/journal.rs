@@ -16,7 +16,10 @@ use super::{
     pattern::{Pattern, Traces},
     place::{Before, Place},
 };
-use crate::answer::log_text::{self, Severity};
+use crate::answer::{
+    cost,
+    log_text::{self, Severity},
+};
 
 /// How many entries one request asks for, where they are filtered here: few at first.
 const BATCHES: [u32; 3] = [1000, 3000, 5000];
@@ -43,8 +46,8 @@ pub struct Query {
     pub traces: Option<Traces>,
     /// How many entries are enough.
     pub limit: usize,
-    /// How many characters are enough.
-    pub characters: usize,
+    /// How many tokens are enough.
+    pub tokens: usize,
     /// How many entries are looked at, at most.
     pub most: u32,
     /// Where an earlier answer ended.
@@ -66,6 +69,13 @@ pub struct Found {
     pub is_guessed: bool,
     /// What, fit to be shown.
     pub message: String,
+}
+
+impl Found {
+    /// What it costs as a row, with its time.
+    fn cost(&self) -> usize {
+        cost::of_text(&self.from) + cost::of_text(&self.message) + 34
+    }
 }
 
 /// What was found.
@@ -112,7 +122,7 @@ pub async fn read(pve: &Reader, node: &NodeName, query: &Query) -> Result<Read, 
 
 /// The time of the newest entry of all, in microseconds since 1970, where it can be read.
 pub async fn newest(pve: &Reader, node: &NodeName) -> Option<i64> {
-    let query = Query { limit: 1, characters: usize::MAX, most: 1, ..Query::default() };
+    let query = Query { limit: 1, tokens: usize::MAX, most: 1, ..Query::default() };
     read(pve, node, &query).await.ok()?.newest
 }
 
@@ -183,8 +193,7 @@ impl Reading<'_> {
         let query = self.query;
         let Batch { mut rows, n_entries, first, end, included } = batch;
         self.read.newest = self.read.newest.or_else(|| rows.last().and_then(|row| row.time));
-        let mut characters: usize =
-            self.read.found.iter().map(|found| found.message.chars().count() + 60).sum();
+        let mut tokens: usize = self.read.found.iter().map(Found::cost).sum();
         // How many entries, from the newest on, need not be looked at again.
         let mut done = 0u32;
         let mut is_past = false;
@@ -206,9 +215,9 @@ impl Reading<'_> {
             }
             is_past = false;
             let Some(found) = self.fitting(row) else { continue };
-            characters += found.message.chars().count() + 60;
+            tokens += found.cost();
             self.read.found.push(found);
-            if self.read.found.len() < query.limit && characters < query.characters {
+            if self.read.found.len() < query.limit && tokens < query.tokens {
                 continue;
             }
             // That the machine started again is told where its first entry is.

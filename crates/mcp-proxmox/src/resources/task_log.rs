@@ -1,11 +1,15 @@
-//! `pve://tasks/{upid}/log`: the log of a task, far more of it than an answer of the tool shows.
+//! `pve://tasks/{upid}/log`: the log of a task, as much of it as clients take at once.
 
 use pve_client::Upid;
 use serde_json::{Map, Value};
 
 use super::{Body, Content, Reading, Resource};
 use crate::{
-    answer::{Table, log_text, text},
+    answer::{
+        Table,
+        cost::{self, MANY_LINES, Room},
+        log_text, text,
+    },
     completion::Completes,
     failure::Failure,
     logs::task_log,
@@ -14,8 +18,6 @@ use crate::{
 
 /// How many lines are read.
 const LINES: u32 = 5000;
-/// How many characters of the log are shown, which is some four times what the tool shows.
-const CHARACTERS: usize = 100_000;
 /// A log that is complete stays as it is.
 const FRESH_MS: u64 = 3_600_000;
 
@@ -64,11 +66,9 @@ impl Resource for TaskLog {
 
 /// The last lines, as many as there is room for.
 fn shown(upid: &Upid, part: &task_log::Part) -> Map<String, Value> {
-    let mut characters = 0;
-    let fits = |line: &&task_log::Line| {
-        characters += line.shown().chars().count() + 8;
-        characters <= CHARACTERS
-    };
+    // Whoever attaches a log asks for much of it, and some clients refuse more than that.
+    let mut room = Room::of(MANY_LINES);
+    let fits = |line: &&task_log::Line| room.takes(cost::of_text(&line.shown()) + 8);
     let n_lines = part.lines.iter().rev().take_while(fits).count();
     let lines = part.lines.iter().skip(part.lines.len() - n_lines);
     let first = lines.clone().next().map_or(1, |line| line.n);

@@ -51,8 +51,9 @@ impl Server {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let (lines, eof) = stdio::Lines::new(input, output);
-        let bounded = unread::Bounded::new(lines, eof.clone());
+        let (lines, end) = stdio::Lines::new(input, output);
+        let bounded = unread::Bounded::new(lines, end.clone());
+        let eof = end.eof;
         self.eof = eof.clone();
         let guard = guard::Guard::new(self, eof.clone());
         let serving = async {
@@ -76,6 +77,13 @@ impl Server {
         tokio::select! {
             ended = serving => ended?,
             never = ending => match never {},
+        }
+        if end.unread.is_cancelled() {
+            // Its user should know, and nobody else would tell.
+            return Err(format!(
+                "the client sent more and more and read no answer for {} s, so it is taken for gone; the server ends",
+                unread::PATIENCE.as_secs()
+            ));
         }
         Ok(how)
     }

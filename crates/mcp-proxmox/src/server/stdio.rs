@@ -4,7 +4,7 @@
 //! its `server/discover` cancels it; the library would end the process over that); **the end of input is
 //! told** to those who are at work; **what is no message is answered** (see `lines`); and **where the
 //! output cannot be written any more, the input is over too**: nobody is there to be served. Complaints that are not
-//! read hold up what comes after them, but never the end.
+//! read hold up what comes after them, but never the end, and not for ever.
 
 use std::{collections::VecDeque, future::Future, io, sync::Arc};
 
@@ -30,6 +30,7 @@ use super::{
     lines::{Found, Line, Reading, no_batch, read_one},
     session::LEAVING,
     traffic::Traffic,
+    unread::{End, PATIENCE},
 };
 
 /// How many bytes of input are held while a complaint waits to be read.
@@ -54,7 +55,9 @@ pub(super) struct Lines<R, W> {
     over: Option<Instant>,
     /// Whether the client has chosen its protocol era.
     is_open: bool,
-    eof: CancellationToken,
+    end: End,
+    /// Since when no more is held, with no complaint read.
+    full_since: Option<Instant>,
     traffic: Traffic,
     /// Messages of a batch that were not taken up yet.
     batched: VecDeque<RxJsonRpcMessage<RoleServer>>,
@@ -68,9 +71,9 @@ struct Output<W> {
 }
 
 impl<R: AsyncRead, W> Lines<R, W> {
-    /// The lines, and the token that tells that the input has ended.
-    pub(super) fn new(input: R, output: W) -> (Self, CancellationToken) {
-        let eof = CancellationToken::new();
+    /// The lines, and what tells that the input has ended.
+    pub(super) fn new(input: R, output: W) -> (Self, End) {
+        let end = End::default();
         let stream = Arc::new(Mutex::new(Some(output)));
         let lines = Self {
             input: BufReader::new(input),
@@ -81,11 +84,12 @@ impl<R: AsyncRead, W> Lines<R, W> {
             n_held_bytes: 0,
             over: None,
             is_open: false,
-            eof: eof.clone(),
+            end: end.clone(),
+            full_since: None,
             traffic: Traffic::default(),
             batched: VecDeque::new(),
         };
-        (lines, eof)
+        (lines, end)
     }
 }
 
@@ -156,12 +160,18 @@ where
             }
             let may_read = self.over.is_none() && self.n_held_bytes < HELD;
             let given_up = self.over.unwrap_or_else(Instant::now);
+            let is_full = !is_free && !may_read && self.over.is_none();
+            // It goes on where somebody gave up waiting for this and waits anew.
+            let since = *self.full_since.get_or_insert_with(Instant::now);
+            if !is_full {
+                self.full_since = None;
+            }
             tokio::select! {
                 () = self.output.gone.cancelled() => return None,
                 // Somebody else knows that it is over.
-                () = self.eof.cancelled() => return None,
+                () = self.end.eof.cancelled() => return None,
                 // It fails only where the output does, and that is noticed above.
-                () = finished(&mut self.complaining), if !is_free => {}
+                () = finished(&mut self.complaining), if !is_free => self.full_since = None,
                 line = self.reading.next(&mut self.input), if may_read => match line {
                     Some(line) if is_free => return Some(line),
                     Some(line) => {
@@ -171,6 +181,10 @@ where
                     None => self.over = Some(Instant::now() + LEAVING),
                 },
                 () = sleep_until(given_up), if self.over.is_some() => return None,
+                () = sleep_until(since + PATIENCE), if is_full => {
+                    self.end.never_read();
+                    return None;
+                }
             }
         }
     }
@@ -229,10 +243,11 @@ where
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let output = self.output.clone();
-        let line = self.traffic.send(&message);
+        // Written down at once: as a tree it would take ten times the room while it waits to be read.
+        let line = self.traffic.send(&message).map(|line| line.to_string());
         async move {
             match line {
-                Some(line) => output.write(line.to_string().into()).await,
+                Some(line) => output.write(line.into()).await,
                 None => Ok(()),
             }
         }
@@ -241,7 +256,7 @@ where
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             let Some(message) = self.next().await else {
-                self.eof.cancel();
+                self.end.eof.cancel();
                 return None;
             };
             if self.is_open {

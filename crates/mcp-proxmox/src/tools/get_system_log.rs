@@ -11,6 +11,7 @@ use crate::{
     answer::{
         Cell, Table,
         clean::quoted,
+        cost,
         log_text::{self, Severity},
     },
     call::Call,
@@ -29,8 +30,6 @@ use crate::{
 
 /// How many entries are shown, where nobody says how many.
 const SHOWN: usize = 50;
-/// How many characters of the log are shown.
-const CHARACTERS: usize = 36_000;
 /// How many entries are looked at in one call.
 const LOOKED_AT: u32 = 30_000;
 /// How long a search may take, in seconds.
@@ -103,7 +102,7 @@ impl Tool for GetSystemLog {
             unit: input.unit.as_deref().map(unit).transpose()?,
             pattern: input.pattern.as_deref().and_then(Pattern::new),
             limit,
-            characters: CHARACTERS,
+            tokens: cost::room(input.limit.is_some()),
             most: LOOKED_AT,
             ..Query::default()
         };
@@ -176,6 +175,12 @@ impl Output {
         }
         if !read.found.is_empty() {
             notes.push(log_text::MARK.to_owned());
+        }
+        let is_full = read.found.len() < query.limit && read.older.is_some();
+        if is_full && !read.gave_up && read.broken.is_none() && !read.is_too_large {
+            notes.push(
+                "no more of these long lines fit into one answer: older_cursor goes on".to_owned(),
+            );
         }
         if read.is_text {
             notes.push("severity marked `~` is approximate: this PVE gives its journal as text without levels, so it is guessed from the words".to_owned());

@@ -19,6 +19,7 @@ use self::{
 use crate::{
     answer::{
         Cell, Table,
+        cost::{self, Room},
         log_text::{self, Folded, Severity},
     },
     call::Call,
@@ -37,8 +38,6 @@ use crate::{
 
 /// How many lines are shown, where nobody says how many.
 const SHOWN: usize = 40;
-/// How many characters of messages are shown.
-const CHARACTERS: usize = 30_000;
 /// How far back the search goes, where nobody says how far.
 const DAY: i64 = 86_400;
 /// How long all sources may take, in seconds.
@@ -200,7 +199,8 @@ impl Tool for SearchLogs {
         }
         let hint = input.pattern.as_deref().filter(|_| all.found.is_empty());
         all.notes.extend(hint.and_then(pattern::hint));
-        Ok(Output::of(call, all, limit, (search.since, until)))
+        let tokens = cost::room(input.limit.is_some());
+        Ok(Output::of(call, all, (limit, tokens), (search.since, until)))
     }
 }
 
@@ -219,16 +219,22 @@ async fn traces(pve: &Reader, vm: &str) -> Result<(Traces, Option<String>), Fail
 }
 
 impl Output {
-    fn of(call: &Call, all: Hits, limit: usize, (since, until): (i64, Option<i64>)) -> Self {
+    /// At most so many lines, and as many as cost so many tokens.
+    fn of(
+        call: &Call,
+        all: Hits,
+        (limit, tokens): (usize, usize),
+        (since, until): (i64, Option<i64>),
+    ) -> Self {
         let mut notes = all.notes;
         let mut folded = all.found;
         folded.sort_by_key(|line| line.last);
         let mut lines = Table::new(&["last", "first", "count", "source", "severity", "message"]);
-        let mut characters = 0;
+        let mut room = Room::of(tokens);
         let mut first = folded.len();
         for line in folded.iter().rev().take(limit) {
-            characters += line.line.message.chars().count() + 60;
-            if characters > CHARACTERS {
+            let hit = &line.line;
+            if !room.takes(cost::of_text(&hit.message) + cost::of_text(&hit.source) + 52) {
                 break;
             }
             first -= 1;

@@ -101,8 +101,8 @@ async fn nothing_is_asked_of_pve_for_an_address_that_was_not_checked() {
 #[tokio::test]
 async fn a_long_task_log_is_longer_than_the_tools_answer_and_bounded() {
     let sim = demo().await;
-    let line = "INFO: ".to_owned() + &"x".repeat(94);
-    let lines: Vec<&str> = std::iter::repeat_n(line.as_str(), 3000).collect();
+    let line = "INFO:  42% (13.4 GiB of 32.0 GiB) in 1m 54s, read: 120.6 MiB/s, write: 98.1 MiB/s";
+    let lines: Vec<&str> = std::iter::repeat_n(line, 3000).collect();
     let task =
         Task::ended("pve1", "vzdump", "100", "root@pam", (1_796_000_000, 1_796_000_075), "OK")
             .with_log(&lines);
@@ -113,7 +113,7 @@ async fn a_long_task_log_is_longer_than_the_tools_answer_and_bounded() {
     let uri = format!("pve://tasks/{upid}/log");
     let text = read(&client, &uri).await.unwrap();
     let n_lines = text.lines().filter(|line| line.contains("\tINFO")).count();
-    assert!(n_lines > answer["log"]["rows"].as_array().unwrap().len() * 4, "{n_lines} lines");
+    assert!(n_lines > answer["log"]["rows"].as_array().unwrap().len(), "{n_lines} lines");
     assert!(text.chars().count() < 101_000, "{}", text.chars().count());
     assert!(
         text.contains(&format!("lines 1 to {} of 3000 are not here", 3000 - n_lines)),

@@ -10,6 +10,7 @@ use std::{
 
 use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Rule, Sim};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
 
 use crate::process::{PATIENCE, program_for};
 
@@ -122,6 +123,70 @@ async fn a_client_that_reads_late_gets_every_answer() {
         assert!(ids.into_iter().eq(2..=200));
         drop(raw.input.take());
         assert!(raw.ends() < Duration::from_secs(5));
+    });
+}
+
+/// More than the server works on, keeps answers of and holds, in all.
+const TOO_MANY: u64 = 1300;
+
+#[tokio::test]
+async fn a_client_that_never_reads_is_given_up_after_a_minute_and_its_user_is_told() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    let server = crate::support::server(crate::support::access(&sim));
+    tokio::time::pause();
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let n_tasks = tasks();
+    let (near, far) = tokio::io::duplex(64 << 10);
+    let (input, output) = tokio::io::split(far);
+    let (unread, mut requests) = tokio::io::split(near);
+    let began = tokio::time::Instant::now();
+    let serving = server.serve(input, output);
+    let client = async move {
+        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+        let mut lines = vec![
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        ];
+        lines.extend(
+            (2..TOO_MANY).map(|id| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" })),
+        );
+        for line in lines {
+            requests.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        }
+        std::future::pending::<()>().await;
+    };
+    let told = tokio::select! {
+        ended = serving => ended.unwrap_err(),
+        () = client => unreachable!("it never leaves"),
+    };
+    assert!(told.contains("read no answer for 60 s"), "{told}");
+    let took = began.elapsed().as_secs();
+    assert!((60..66).contains(&took), "it took {took} s");
+    drop(unread);
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(tasks(), n_tasks, "something is left at work");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_never_reads_does_not_fill_the_memory_of_the_program() {
+    let sim = sim_that_hangs().await;
+    tokio::task::block_in_place(|| {
+        let mut raw = Raw::start(&sim);
+        let long = "x".repeat(4000);
+        for id in 2..1000_u64 {
+            let params = json!({ "_meta": { "long": long } });
+            raw.send(
+                &json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params }),
+            );
+        }
+        // 4 MB were written, and a pipe holds 64 kB: they were taken up.
+        let (kibibytes, _) = crate::load::figures(raw.child.id()).unwrap();
+        assert!(kibibytes < 40 << 10, "{kibibytes} KiB are resident");
+        drop(raw.input.take());
+        assert!(raw.ends() < Duration::from_secs(6));
     });
 }
 

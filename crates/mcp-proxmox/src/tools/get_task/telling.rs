@@ -4,7 +4,10 @@ use pve_client::{Error, Reader, Upid};
 
 use super::percent;
 use crate::{
-    answer::Table,
+    answer::{
+        Table,
+        cost::{self, Room},
+    },
     failure::Failure,
     logs::{
         backup::Backups,
@@ -23,8 +26,10 @@ const ENDING: u32 = 1000;
 const WHY: u64 = 20_000;
 /// How many lines that tell why are shown.
 const TELLING: usize = 12;
-/// How many characters of the log are shown.
-const CHARACTERS: usize = 24_000;
+/// What the task itself costs.
+const BESIDE: usize = 800;
+/// How many tokens the lines that tell why may cost, and the guests of a backup as many.
+const TOLD_TOKENS: usize = 2_300;
 
 /// What is asked for.
 pub(super) struct Excerpt<'a> {
@@ -79,7 +84,9 @@ pub(super) async fn read(
         let mut said = Said { wants_why, wants_backups, ..Said::default() };
         said.look_through(pve, excerpt.upid, &ending, &mut read.notes).await;
         read.telling = said.telling(&mut read.notes);
-        read.backups = said.backups.table(is_running);
+        let (backups, unlisted) = said.backups.table(is_running, TOLD_TOKENS);
+        read.backups = backups;
+        read.notes.extend(unlisted);
         if read.percent.is_some() && read.backups.len() > 1 {
             read.notes.push("progress_percent is that of the guest whose backup runs".to_owned());
         }
@@ -92,14 +99,27 @@ pub(super) async fn read(
     Ok(read)
 }
 
+impl Excerpt<'_> {
+    /// What is left for the log beside what else is told.
+    fn room(&self, read: &Read) -> Room {
+        let told = usize::from(!read.telling.is_empty()) + usize::from(!read.backups.is_empty());
+        let all = cost::room(self.enough.is_none());
+        Room::of(all.saturating_sub(BESIDE + told * TOLD_TOKENS))
+    }
+}
+
+/// What a line costs, as a row.
+fn cost_of(text: &str) -> usize {
+    cost::of_text(text) + 8
+}
+
 fn table() -> Table {
     Table::new(&["line", "text"])
 }
 
-fn push(table: &mut Table, line: &Line, characters: &mut usize) -> bool {
+fn push(table: &mut Table, line: &Line, room: &mut Room) -> bool {
     let text = line.shown();
-    *characters += text.chars().count();
-    if *characters > CHARACTERS {
+    if !room.takes(cost_of(&text)) {
         return false;
     }
     table.push([line.n.into(), text.into()]);
@@ -115,21 +135,19 @@ async fn range(
 ) -> Result<(), Error> {
     let enough = excerpt.enough.filter(|_| !read.telling.is_empty());
     let count = usize::try_from(enough.unwrap_or(excerpt.lines)).unwrap_or(20);
-    let mut characters = 0;
+    let mut room = excerpt.room(read);
     let Some(from) = excerpt.from else {
         let last = ending.lines.len().saturating_sub(count);
         let mut first = ending.lines.len();
         // The newest are kept where not all fit.
         for line in ending.lines.iter().skip(last).rev() {
-            characters += line.shown().chars().count();
-            if characters > CHARACTERS {
+            if !room.takes(cost_of(&line.shown())) {
                 break;
             }
             first -= 1;
         }
-        let mut fitting = 0;
         for line in ending.lines.iter().skip(first) {
-            push(&mut read.shown, line, &mut fitting);
+            read.shown.push([line.n.into(), line.shown().into()]);
         }
         if let Some(first) = ending.lines.get(first).filter(|line| line.n > 1) {
             let before = first.n - 1;
@@ -151,7 +169,7 @@ async fn range(
     }
     let mut last = from - 1;
     for line in &part.lines {
-        if !push(&mut read.shown, line, &mut characters) {
+        if !push(&mut read.shown, line, &mut room) {
             break;
         }
         last = line.n;
@@ -174,7 +192,7 @@ async fn search(
     let first = excerpt.from.unwrap_or_else(|| total.saturating_sub(SEARCHED) + 1).max(1);
     let end = total.min(first.saturating_add(SEARCHED - 1));
     let wanted = usize::try_from(excerpt.lines).unwrap_or(20);
-    let mut characters = 0;
+    let mut room = excerpt.room(read);
     let mut before: std::collections::VecDeque<Line> = std::collections::VecDeque::new();
     let mut after = 0;
     let mut n_matches = 0;
@@ -200,16 +218,20 @@ async fn search(
                 n_matches += 1;
                 after = excerpt.context;
                 for earlier in before.drain(..) {
-                    push(&mut read.shown, &earlier, &mut characters);
+                    push(&mut read.shown, &earlier, &mut room);
                 }
-                if !push(&mut read.shown, &line, &mut characters) {
+                if !push(&mut read.shown, &line, &mut room) {
                     read.notes.push(format!("the answer is full: go on with from_line {}", line.n));
                     next = u64::MAX;
                     break 'log;
                 }
             } else if after > 0 {
                 after -= 1;
-                push(&mut read.shown, &line, &mut characters);
+                if !push(&mut read.shown, &line, &mut room) {
+                    read.notes.push(format!("the answer is full: go on with from_line {}", line.n));
+                    next = u64::MAX;
+                    break 'log;
+                }
             } else if excerpt.context > 0 {
                 before.push_back(line);
                 if before.len() as u64 > excerpt.context {
@@ -320,14 +342,14 @@ impl Said {
     /// Errors first, then warnings. The first errors are the cause of the others.
     fn telling(&self, notes: &mut Vec<String>) -> Table {
         let mut table = table();
-        let mut characters = 0;
+        let mut room = Room::of(TOLD_TOKENS);
         let n_others = TELLING - usize::from(self.end.is_some());
         let others = self.errors.iter().chain(&self.warnings).take(n_others);
         // Where there is no other error, the sum is the error.
         let (errors, warnings): (Vec<_>, Vec<_>) =
             others.partition(|line| weight(&line.text) == Weight::Error);
         for line in errors.into_iter().chain(&self.end).chain(warnings) {
-            push(&mut table, line, &mut characters);
+            push(&mut table, line, &mut room);
         }
         let n_all = self.n_errors + self.n_warnings + usize::from(self.end.is_some());
         if n_all > table.len() {

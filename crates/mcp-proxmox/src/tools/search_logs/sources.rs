@@ -64,7 +64,7 @@ impl Search<'_> {
             traces: self.traces.clone(),
             // All are counted. Few are kept.
             limit: usize::MAX,
-            characters: usize::MAX,
+            tokens: usize::MAX,
             most: LOOKED_AT,
             ..Query::default()
         };

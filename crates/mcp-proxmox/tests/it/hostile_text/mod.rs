@@ -5,7 +5,7 @@
 //! fields of its own, or stands marked in the server's words; and nothing in it can be taken for more than text.
 
 mod elsewhere;
-mod world;
+pub mod world;
 
 use std::{collections::BTreeSet, sync::Arc};
 

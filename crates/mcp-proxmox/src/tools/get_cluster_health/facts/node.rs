@@ -274,7 +274,7 @@ fn complaints(call: &Call) -> Query {
         severity: Some(Severity::Error),
         unit: Some("kernel".to_owned()),
         limit: COMPLAINTS,
-        characters: usize::MAX,
+        tokens: usize::MAX,
         most: 1000,
         ..Query::default()
     }

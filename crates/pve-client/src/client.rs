@@ -81,6 +81,14 @@ impl Reader {
         }
     }
 
+    /// The same client, whose [`Observer`]s hand a list of guests to each other for so long: two seconds where
+    /// nothing is said, and not at all where it is zero.
+    #[must_use]
+    pub fn sharing_for(self, kept_for: Duration) -> Self {
+        self.shared.guests.keep_for(kept_for);
+        self
+    }
+
     /// The same client, all of whose requests end by then. An earlier deadline stays in force.
     #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 use crate::Error;
 
-/// How old a copy may be.
+/// How old a copy may be where nothing else is said.
 const KEPT: Duration = Duration::from_secs(2);
 /// For how long after a write everyone reads alone: a guest takes a while to do what it was told.
 const AFTER_WRITE: Duration = Duration::from_secs(60);
@@ -59,6 +59,7 @@ struct State<T> {
     n_requests: u64,
     n_writes: usize,
     alone_until: Option<Instant>,
+    kept_for: Duration,
 }
 
 enum Kept<T> {
@@ -81,7 +82,13 @@ impl<T: Send + Sync + 'static> Sharing<T> {
             n_requests: 0,
             n_writes: 0,
             alone_until: None,
+            kept_for: KEPT,
         }))
+    }
+
+    /// How old a copy may be.
+    pub(crate) fn keep_for(&self, kept_for: Duration) {
+        self.lock().kept_for = kept_for;
     }
 
     /// What there is, or what `ask` brings.
@@ -108,7 +115,7 @@ impl<T: Send + Sync + 'static> Sharing<T> {
     fn join(&self, ask: impl FnOnce() -> BoxFuture<'static, Outcome<T>>) -> Joined<T> {
         let mut state = self.lock();
         match &state.kept {
-            Kept::Copy { data, asked } if asked.elapsed() <= KEPT => {
+            Kept::Copy { data, asked } if asked.elapsed() < state.kept_for => {
                 return Joined::Copy { data: Arc::clone(data), asked: *asked };
             }
             Kept::Request(request) => {
@@ -233,12 +240,15 @@ mod tests {
         pause();
         let (sharing, server) = (Sharing::new(), Server::default());
         assert_eq!(read(&sharing, &server, 1).await.age(), None);
-        advance(KEPT).await;
+        let young = KEPT.checked_sub(Duration::from_millis(1)).unwrap();
+        advance(young).await;
         let copy = sharing.get(|| server.ask()).await.unwrap();
-        assert_eq!((*copy.data(), copy.age()), (1, Some(KEPT)));
+        assert_eq!((*copy.data(), copy.age()), (1, Some(young)));
         advance(Duration::from_millis(1)).await;
         assert_eq!(*read(&sharing, &server, 2).await.data(), 2);
         assert_eq!(server.n_asked(), 2);
+        sharing.keep_for(Duration::ZERO);
+        assert_eq!(*read(&sharing, &server, 3).await.data(), 3);
     }
 
     #[tokio::test]

@@ -1,4 +1,5 @@
-//! Many calls at once: how many are answered in a second, and that PVE is not flooded by them.
+//! Many calls at once: how many are answered in a second, and that PVE is not flooded by them. They share the list
+//! of guests, so that nearly each costs one request, for the guest itself.
 
 use std::time::Instant;
 

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     bare::Bare,
-    calls::tokens,
+    calls::{be_alone, tokens},
     plot::{self, Line},
     program::Program,
     table::{Table, median, milliseconds, short},
@@ -27,8 +27,6 @@ const NODES: [usize; 4] = [1, 4, 16, 64];
 /// How many nodes there are where guests are counted, and the other way round.
 const OF_NODES: usize = 16;
 const OF_GUESTS: usize = 1000;
-/// How often each call is made.
-const CALLS: usize = 15;
 
 /// One tool at one size.
 struct Cost {
@@ -117,12 +115,14 @@ fn one(
     let mut bare = Bare::new(&sim, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET);
     let mut program = Program::for_sim(&sim, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET);
     let answer: Value = program.call(tool, &arguments);
+    let n_calls = be_alone(tool);
     sim.forget_requests();
     program.call(tool, &arguments);
     let paths: Vec<String> = sim.requests().into_iter().map(|seen| seen.path).collect();
     let (mut times, mut limits, mut bytes) = (Vec::new(), Vec::new(), 0);
     // Turn by turn, so that a busy moment of the machine meets both.
-    for _ in 0..CALLS {
+    for _ in 0..n_calls {
+        be_alone(tool);
         let begin = Instant::now();
         program.call(tool, &arguments);
         times.push(begin.elapsed());

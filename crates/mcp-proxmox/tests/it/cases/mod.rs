@@ -19,9 +19,12 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use futures_util::future::join_all;
+use mcp_proxmox::tier::{Access, Level};
+use pve_client::Reader;
 use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Guest, Options, Rule, Seen, Sim};
 use rmcp::{
     RoleClient,
@@ -34,7 +37,7 @@ use crate::{
     faults::{TOOLS, ready, world::still},
     power::write_server,
     process::{program_for, run},
-    support::{access, call_on, connect, server, text},
+    support::{access, call_on, connect, server, settings, text},
 };
 
 /// Cases that cannot arise, and why.
@@ -193,6 +196,13 @@ struct Session(RunningService<RoleClient, ()>);
 impl Session {
     async fn open(sim: &Sim) -> Self {
         Self(connect(server(access(sim))).await)
+    }
+
+    /// One whose calls share nothing with each other.
+    async fn alone(sim: &Sim) -> Self {
+        let settings = settings(sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        let reader = Reader::new(settings).sharing_for(Duration::ZERO);
+        Self(connect(server(Access::new(Level::Read, reader))).await)
     }
 
     async fn call(&self, tool: &'static str, arguments: Value) -> CallToolResult {

@@ -125,7 +125,7 @@ async fn q029_writing_sends_a_body_of_known_length() {
 async fn q032_connections_that_pve_closes_are_not_seen_by_anybody() {
     // It closes after some requests.
     let sim = lab_with(Options { requests_per_connection: 2, ..Options::default() }).await;
-    let session = Session::open(&sim).await;
+    let session = Session::alone(&sim).await;
     for _ in 0..7 {
         structured(&session.call("list_vms", json!({})).await);
     }
@@ -134,7 +134,7 @@ async fn q032_connections_that_pve_closes_are_not_seen_by_anybody() {
     // It closes what is idle.
     let idle = Some(Duration::from_millis(200));
     let sim = lab_with(Options { idle_timeout: idle, ..Options::default() }).await;
-    let session = Session::open(&sim).await;
+    let session = Session::alone(&sim).await;
     structured(&session.call("list_vms", json!({})).await);
     while sim.connections() > 0 {
         tokio::task::yield_now().await;
@@ -144,7 +144,7 @@ async fn q032_connections_that_pve_closes_are_not_seen_by_anybody() {
 
     // It closes in the very moment in which the connection is used again.
     let sim = lab().await;
-    let session = Session::open(&sim).await;
+    let session = Session::alone(&sim).await;
     structured(&session.call("list_vms", json!({})).await);
     sim.forget_requests();
     sim.answer(Rule::get("/cluster/resources").lost().times(1));

@@ -160,16 +160,31 @@ fn forbidden(message: &str) -> RefusalKind {
         .and_then(|(_, rest)| rest.strip_suffix(')'));
     let parts = inside.and_then(|inside| inside.split_once(", "));
     match parts {
-        Some((path, privileges)) if path.starts_with('/') => RefusalKind::Forbidden {
+        Some((path, privileges)) if is_path(path) => RefusalKind::Forbidden {
             path: Some(path.to_owned()),
             privileges: privileges
                 .split(['|', ',', ' '])
-                .filter(|privilege| !privilege.is_empty())
+                .filter(|privilege| is_privilege(privilege))
+                .take(PRIVILEGES)
                 .map(str::to_owned)
                 .collect(),
         },
         _ => RefusalKind::Forbidden { path: None, privileges: Vec::new() },
     }
+}
+
+/// The most privileges of which one would do. PVE names three at most.
+const PRIVILEGES: usize = 6;
+
+/// Whether it is a path of PVE's access control. Others go into no command that somebody may repeat.
+fn is_path(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"/_.-@:+".contains(&byte);
+    text.starts_with('/') && text.len() <= 200 && text.bytes().all(is_part)
+}
+
+fn is_privilege(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=60).contains(&text.len()) && text.bytes().all(is_part)
 }
 
 /// Actions say so. A configuration that cannot be written only says that its file cannot, since the
@@ -267,6 +282,23 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_no_path_and_no_privilege_is_none() {
+        let forbidden = |inside: &str| kind(403, &format!("Permission check failed ({inside})"));
+        let nothing = RefusalKind::Forbidden { path: None, privileges: Vec::new() };
+        for path in ["/vms/100`; reboot `", "/vms/1 00", "vms/100", "/vms/\u{202e}1"] {
+            assert_eq!(forbidden(&format!("{path}, VM.Audit")), nothing, "{path}");
+        }
+        assert_eq!(forbidden(&format!("/{}, VM.Audit", "x".repeat(300))), nothing);
+        let many = vec!["VM.Audit"; 500].join("|");
+        let path = Some("/vms/100".to_owned());
+        let privileges = vec!["VM.Audit".to_owned(); PRIVILEGES];
+        assert_eq!(
+            forbidden(&format!("/vms/100, $(reboot)|{many}")),
+            RefusalKind::Forbidden { path, privileges }
+        );
     }
 
     #[test]

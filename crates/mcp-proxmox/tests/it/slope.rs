@@ -28,14 +28,14 @@ impl Slope {
     }
 
     /// What is left behind by everything that is done again and again makes each quarter larger than the one before.
-    pub fn is_flat(&self) {
+    /// Says what there was.
+    pub fn is_flat(&self) -> String {
         let Some([first, second, third, last]) = self.quarters() else {
-            println!("{} figures of memory are too few for a slope", self.0.len());
-            return;
+            return format!("{} figures of memory are too few for a slope", self.0.len());
         };
-        println!("{first}, {second}, {third}, {last} KiB in the quarters of the run");
         // An allocator takes pieces of 64 KiB and more.
         assert!(last <= first + first / 20 + 512, "{first} KiB grew to {last} KiB");
+        format!("{first}, {second}, {third}, {last} KiB in the quarters of the run")
     }
 }
 

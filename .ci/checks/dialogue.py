@@ -77,6 +77,47 @@ def look_at_questions(revision, agrees):
             tally.check(f"{what}: it is not done, which is no error", outcome not in ("done", None) and not got.get("isError"), got)
 
 
+def look_at_starts(revision):
+    """A start before which nobody is asked, which is told about."""
+    schemas, what = judge.of(revision), f"{revision}: a start"
+    with Session(DEMO, revision, capabilities={"elicitation": {"form": {}}}, **EVERYTHING) as session:
+        session.open()
+        got = result(what, session.ask("tools/call", call("start_vm", vm="126"), progress=7))
+        schemas.check(what, "CallToolResult", got)
+        tally.check(f"{what}: it is done", got.get("structuredContent", {}).get("outcome") == "done", got)
+        tally.check(f"{what}: nobody is asked", not session.requests, session.requests)
+        look_at_progress(what, session, schemas, 7)
+
+
+def look_at_cancellation(revision, begins):
+    """A call that is given up while it tells its progress, or while it asks a person."""
+    schemas, what = judge.of(revision), f"{revision}: {begins['name']} is cancelled"
+    asks = begins["name"] == "stop_vm"
+    settings = {"PVE_ACCESS_TIER": "write"} if asks else EVERYTHING
+    with Session(DEMO, revision, capabilities={"elicitation": {"form": {}}}, **settings) as session:
+        session.open()
+        if not asks:
+            tasks = result(what, session.ask("tools/call", call("list_tasks", outcome="running")))["structuredContent"]["tasks"]
+            begins["arguments"]["upid"] = tasks["rows"][0][tasks["columns"].index("upid")]
+        given_up = session.begin("tools/call", begins, progress="p")
+        first = session.receive()
+        while asks and first.get("method") != "elicitation/create":
+            first = session.receive()
+        if not asks:
+            schemas.check(f"{what}: what it tells", "ProgressNotification", first)
+        gone = {"requestId": given_up, "reason": "the user thought better of it"}
+        schemas.check(f"{what}: what the client says", "CancelledNotification", {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": gone})
+        session.tell("notifications/cancelled", gone)
+        session.ask("tools/list", {})
+        tally.check(f"{what}: it ends well", (code := session.leave()) == 0, code)
+        said = [*session.notifications, *session.rest()]
+        tally.check(f"{what}: it is never answered", all(each.get("id") != given_up for each in said), said)
+        withdrawn = [each for each in said if each.get("method") == "notifications/cancelled"]
+        tally.check(f"{what}: its question is withdrawn", [each["params"]["requestId"] for each in withdrawn] == ([first["id"]] if asks else []), said)
+        for each in withdrawn:
+            schemas.check(f"{what}: the withdrawal", "CancelledNotification", each)
+
+
 def look_at_forms(revision, form):
     """Every tool under one form of answers."""
     schemas = judge.of(revision)
@@ -130,6 +171,10 @@ def in_one(look, *arguments):
 REVISIONS = (*LEGACY, MODERN)
 WORK = [(look_at_links, each) for each in REVISIONS]
 WORK += [(look_at_questions, each, agrees) for each in REVISIONS for agrees in (True, False)]
+WORK += [(look_at_starts, each) for each in REVISIONS]
+WORK += [(look_at_cancellation, each, call("get_task", wait_seconds=40)) for each in REVISIONS]
+# The newest revision does not ask while a call waits, and older ones not at all.
+WORK += [(look_at_cancellation, each, call("stop_vm", vm="205")) for each in REVISIONS if ASKING <= each < MODERN]
 WORK += [(look_at_forms, each, form) for each in REVISIONS for form in FORMS]
 with ThreadPoolExecutor() as side_by_side:
     list(side_by_side.map(lambda work: in_one(*work), WORK))

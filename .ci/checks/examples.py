@@ -17,6 +17,8 @@ CALLS = _written["tools"]
 PROMPTS = _written["prompts"]
 # A template and a value for each resource with a variable in its address.
 RESOURCES = _written["resources"]
+# The resources with an address of their own.
+FIXED = _written["fixed"]
 # What somebody types into an argument, and the beginning of what must be suggested.
 COMPLETIONS = _written["completions"]
 # Settings that offer every tool, and none that stops to ask. The demo cluster is made anew for each process.

@@ -11,7 +11,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.types import ElicitResult, PromptReference, ResourceTemplateReference
 
-from examples import CALLS, COMPLETIONS, EVERYTHING, PROMPTS, RESOURCES, address, filled, finds, sources
+from examples import CALLS, COMPLETIONS, EVERYTHING, FIXED, PROMPTS, RESOURCES, address, filled, finds, sources
 from session import MODERN, environment
 from tally import Tally
 
@@ -63,6 +63,7 @@ async def beside(mode, client):
     tally.check(f"{mode}: every template of the examples is listed", sorted(templates) == sorted(each["template"] for each in RESOURCES), templates)
     answers = {source: (await client.call_tool(source, {})).structured_content for source in sources(RESOURCES)}
     listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
+    tally.check(f"{mode}: every resource with an address of its own is listed", sorted(listed) == sorted(FIXED), listed)
     for uri in listed + [address(resource, answers) for resource in RESOURCES]:
         got = await client.read_resource(uri)
         holds = [getattr(content, "text", None) or getattr(content, "blob", None) for content in got.contents]

@@ -63,10 +63,9 @@ class Session:
         self.tell("notifications/initialized")
         return answer
 
-    def ask(self, method, parameters=None, meta=None, progress=None, respond=None):
-        """Sends a request and returns the whole answer. `meta` replaces what the modern era wants to know; `progress` is
-        the token under which progress is told. What the server asks meanwhile, `respond` answers with a result. Requests
-        and notifications of the server are kept."""
+    def begin(self, method, parameters=None, meta=None, progress=None):
+        """Sends a request and returns its id. `meta` replaces what the modern era wants to know; `progress` is the token
+        under which progress is told."""
         self.next_id += 1
         message = {"jsonrpc": "2.0", "id": self.next_id, "method": method}
         if self.revision == MODERN:
@@ -76,10 +75,16 @@ class Session:
         if parameters is not None:
             message["params"] = parameters
         self.write(json.dumps(message))
+        return self.next_id
+
+    def ask(self, method, parameters=None, meta=None, progress=None, respond=None):
+        """Sends a request and returns the whole answer. What the server asks meanwhile, `respond` answers with a result.
+        Requests and notifications of the server are kept."""
+        asked = self.begin(method, parameters, meta, progress)
         while True:
             answer = self.receive()
             if "method" not in answer:
-                if answer.get("id") == self.next_id:
+                if answer.get("id") == asked:
                     return answer
             elif "id" in answer:
                 self.requests.append(answer)
@@ -120,6 +125,10 @@ class Session:
             f"{ERA}clientInfo": {"name": "check", "version": "0"},
             f"{ERA}clientCapabilities": self.capabilities,
         }
+
+    def rest(self):
+        """What the program said and nobody has received, after it has ended."""
+        return list(iter(self.messages.get, None))
 
     def leave(self):
         """Closes the program's input, and returns its exit code."""

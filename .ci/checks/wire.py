@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from jsonschema import Draft202012Validator
 
-from examples import CALLS, COMPLETIONS, EVERYTHING, PROMPTS, RESOURCES, address, filled, finds, misfits, reference, sources
+from examples import CALLS, COMPLETIONS, EVERYTHING, FIXED, PROMPTS, RESOURCES, address, filled, finds, misfits, reference, sources
 from schemas import Judge
 from session import LEGACY, MODERN, Gone, Session, environment
 from tally import Tally
@@ -134,6 +134,7 @@ def look_at_resources(session, schemas):
     tally.check(f"{revision}: the templates are those of .ci/examples.json", sorted(found) == sorted(wanted), found)
     answers = {source: answer_of(session, source) for source in sources(RESOURCES)}
     uris = [resource["uri"] for resource in listed.get("resources", [])]
+    tally.check(f"{revision}: every resource with an address of its own is listed", sorted(uris) == sorted(FIXED), uris)
     for uri in uris + [address(resource, answers) for resource in RESOURCES]:
         what = f"{revision}: resources/read {uri}"
         got = result(what, session.ask("resources/read", {"uri": uri}))

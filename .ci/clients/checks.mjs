@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 
 /** The program, and the file with the example calls. */
 const [program, examples] = process.argv.slice(2);
-const { settings, tools: calls, prompts, resources, completions } = JSON.parse(readFileSync(examples, 'utf8'));
+const { settings, tools: calls, prompts, fixed: own, resources, completions } = JSON.parse(readFileSync(examples, 'utf8'));
 
 /** How the program is started. */
 export const server = {
@@ -114,6 +114,7 @@ async function beside(tally, client) {
   tally.check('every template of the examples is listed', offered === names(resources.map(({ template }) => template)), offered);
   const fixed = (await tally.expect('resources/list works', () => client.listResources()))?.resources ?? [];
   const uris = fixed.map(({ uri }) => uri);
+  tally.check('every resource with an address of its own is listed', names(uris) === names(own), uris);
   for (const { template, value } of resources) {
     const args = await tally.expect(`${template} has a value`, () => filled(client, { value }));
     if (args !== undefined) uris.push(template.replace(/{.*}/, encodeURIComponent(args.value)));

@@ -21,14 +21,15 @@ use ring::{
 use rmcp::{
     ErrorData, RoleServer,
     model::{
-        CallToolRequestParams, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
-        ElicitationAction, ElicitationSchema, ErrorCode, InputRequest, InputRequests,
-        InputRequiredResult, ProtocolVersion, ServerRequest,
+        CallToolRequestParams, CancelledNotificationParam, ClientResult, ElicitRequest,
+        ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, ErrorCode,
+        InputRequest, InputRequests, InputRequiredResult, ProtocolVersion, ServerRequest,
     },
-    service::{PeerRequestOptions, RequestContext, ServiceError},
+    service::{Peer, PeerRequestOptions, RequestContext, ServiceError},
 };
 use serde::{Deserialize, Serialize};
 use tokio::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     answer::clean::sentence,
@@ -121,19 +122,7 @@ impl Asking {
             })
         } else {
             let peer = context.peer.clone();
-            Person::new(move |asked| {
-                let peer = peer.clone();
-                Box::pin(async move {
-                    let request =
-                        ServerRequest::ElicitRequest(ElicitRequest::new(form(asked.text)));
-                    let options = PeerRequestOptions::with_timeout(PATIENCE);
-                    let response = match peer.send_request_with_option(request, options).await {
-                        Ok(handle) => handle.await_response().await,
-                        Err(error) => Err(error),
-                    };
-                    answered(response)
-                })
-            })
+            Person::new(move |asked| Box::pin(put(peer.clone(), asked.text)))
         };
         Ok(Asked { person, question })
     }
@@ -258,6 +247,32 @@ fn form(message: String) -> ElicitRequestParams {
         .build()
         .unwrap_or_else(|_| ElicitationSchema::new(std::collections::BTreeMap::new()));
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema }
+}
+
+/// Puts a question to the client while the call waits. **It is withdrawn when nobody waits for its answer any more**:
+/// the library does so when the time is over, and this does when the call was cancelled. Else the form would stay open
+/// in front of a person whose answer counts for nothing.
+async fn put(peer: Peer<RoleServer>, text: String) -> Reply {
+    let withdrawn = CancellationToken::new();
+    let _waits = withdrawn.clone().drop_guard();
+    // In a task of its own, since the call may be dropped at any time.
+    let asking = tokio::spawn(async move {
+        let request = ServerRequest::ElicitRequest(ElicitRequest::new(form(text)));
+        let options = PeerRequestOptions::with_timeout(PATIENCE);
+        let handle = peer.send_request_with_option(request, options).await?;
+        let id = handle.id.clone();
+        tokio::select! {
+            response = handle.await_response() => response,
+            () = withdrawn.cancelled() => {
+                let why = "the call that asked this was cancelled".to_owned();
+                let gone = CancelledNotificationParam::new(Some(id), Some(why));
+                let _ = peer.notify_cancelled(gone).await;
+                Err(ServiceError::Cancelled { reason: None })
+            }
+        }
+    });
+    let response = asking.await.unwrap_or(Err(ServiceError::TransportClosed));
+    answered(response)
 }
 
 /// What came of a question that was sent to the client.

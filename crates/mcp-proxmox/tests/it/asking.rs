@@ -18,21 +18,21 @@ pub async fn lab_at_once() -> Sim {
     Sim::start(lab).await.unwrap()
 }
 
-fn program(sim: &Sim, settings: &[(&str, &str)]) -> Program {
+pub fn program(sim: &Sim, settings: &[(&str, &str)]) -> Program {
     let mut command = program_for(sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
     command.env("PVE_ACCESS_TIER", "write").envs(settings.iter().copied());
     Program::start(&mut command)
 }
 
 /// Shakes hands as a client that can put forms to its user.
-fn initialize(program: &mut Program, revision: &str) {
+pub fn initialize(program: &mut Program, revision: &str) {
     let params = json!({ "protocolVersion": revision, "capabilities": { "elicitation": {} },
         "clientInfo": { "name": "test", "version": "1" } });
     program.request("initialize", params);
     program.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
 }
 
-fn send_call(program: &mut Program, id: i64, tool: &str, arguments: &Value) {
+pub fn send_call(program: &mut Program, id: i64, tool: &str, arguments: &Value) {
     let params = json!({ "name": tool, "arguments": arguments });
     program.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }));
 }

@@ -49,7 +49,7 @@ impl Client {
     }
 }
 
-async fn pass(seconds: u64) {
+pub async fn pass(seconds: u64) {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(seconds)).await;
     tokio::time::resume();

@@ -14,6 +14,7 @@ mod asking_ends;
 mod audit;
 mod bad_tools;
 mod budgets;
+mod cancelling;
 mod cases;
 mod catalog;
 mod command_line;

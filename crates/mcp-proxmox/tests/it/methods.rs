@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use crate::process::Program;
 
-const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
-const MODERN: &str = "2026-07-28";
+pub const REVISIONS: [&str; 5] =
+    ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+pub const MODERN: &str = "2026-07-28";
 
 /// A conversation in one revision.
 struct Talk {

@@ -207,46 +207,6 @@ fn what_a_caller_writes_is_in_no_log_unless_the_library_is_asked_to_tell_all() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_call_is_never_answered() {
-    let sim = Sim::start(Cluster::demo()).await.unwrap();
-    sim.answer(Rule::get("/cluster/resources?type=vm").hang());
-    let sim = &sim;
-    tokio::task::block_in_place(|| {
-        let mut program = Program::start(&mut program_for(sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET));
-        program.initialize("2025-11-25");
-        program.send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": { "name": "list_vms", "arguments": {} } }));
-        program.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } }));
-        program.send(&json!({ "jsonrpc": "2.0", "id": 10, "method": "ping" }));
-        assert_eq!(program.receive()["id"], 10);
-        let ended = program.end();
-        assert!(ended.lines.is_empty(), "{:?}", ended.lines);
-    });
-}
-
-#[test]
-fn a_call_that_told_its_progress_falls_silent_when_it_is_cancelled() {
-    let mut program = Program::demo();
-    program.initialize("2025-11-25");
-    let running = program.call("list_tasks", json!({ "outcome": "running" }));
-    let columns = running["result"]["structuredContent"]["tasks"]["columns"].clone();
-    let nth = columns.as_array().unwrap().iter().position(|name| name == "upid").unwrap();
-    let upid = &running["result"]["structuredContent"]["tasks"]["rows"][0][nth];
-    program.send(&json!({ "jsonrpc": "2.0", "id": 90, "method": "tools/call", "params": {
-        "name": "get_task",
-        "arguments": { "upid": upid, "wait_seconds": 40 },
-        "_meta": { "progressToken": "p" },
-    } }));
-    let first = program.receive();
-    assert_eq!(first["method"], "notifications/progress", "{first}");
-    program.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 90 } }));
-    program.send(&json!({ "jsonrpc": "2.0", "id": 91, "method": "ping" }));
-    // What was on its way when it was cancelled may still arrive; the answer never does.
-    while program.receive()["id"] != 91 {}
-    let ended = program.end();
-    assert!(ended.lines.is_empty(), "{:?}", ended.lines);
-}
-
 #[test]
 fn nothing_but_the_protocol_is_on_standard_output() {
     // `receive` refuses every line that is no message; here, with everything logged.

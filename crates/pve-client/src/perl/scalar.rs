@@ -1,12 +1,18 @@
 //! How each type is read from a number, a string or a truth value.
 
 use super::FromPerl;
-use crate::{IfaceName, NodeName, StorageId, Upid, VmId};
+use crate::{IfaceName, NodeName, StorageId, Text, Upid, VmId};
 
 impl FromPerl for String {
     /// Empty text says nothing: PVE 9.2.11 writes `"level":""` and `"id":""` for "none".
     fn from_text(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| text.to_owned())
+    }
+}
+
+impl FromPerl for Text {
+    fn from_text(text: &str) -> Option<Self> {
+        (!text.is_empty()).then(|| text.into())
     }
 }
 

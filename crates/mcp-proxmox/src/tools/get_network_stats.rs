@@ -2,11 +2,13 @@
 //!
 //! The traffic of guests is one cheap request for each node, and is read twice where rates are wanted. The
 //! counters of a node's own interfaces, with their errors, are only in the text of the node's report, which
-//! takes PVE some ten seconds: **it is read for one node, once in a call, and never for all nodes**.
+//! takes PVE some ten seconds: **it is read once in a call, for one node, or for two at a time where all are asked
+//! for**, as many as there is time for.
 
 mod inside;
 mod interfaces;
 mod talkers;
+mod worst;
 
 use std::time::UNIX_EPOCH;
 
@@ -48,7 +50,7 @@ pub struct GetNetworkStats;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// With its interfaces' counters and errors (10 s); else guest NICs of all nodes.
+    /// With its interfaces' counters and errors (10 s; `all`: the worst); else guest NICs.
     node: Option<String>,
     /// Vmid or name.
     vm: Option<String>,
@@ -68,6 +70,9 @@ pub struct Output {
     counters_read_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     interfaces: Option<Table>,
+    /// Of all nodes, those with errors or drops, the worst first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worst_interfaces: Option<Table>,
     /// Of the whole node, where its interfaces could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     node_traffic: Option<String>,
@@ -102,22 +107,24 @@ impl Tool for GetNetworkStats {
             Some(vm) => Some(lookup::guest::find(&pve, vm).await?.guest),
             None => None,
         };
-        let nodes = match (&wanted, &input.node) {
-            (Some(guest), None) => vec![guest.node.clone()],
-            (_, node) => {
-                let (nodes, notes) = list_networks::nodes(&pve, node.as_deref()).await?;
-                output.notes.extend(notes);
-                nodes
-            }
+        let is_all = input.node.as_deref().is_some_and(|node| node.trim() == "all");
+        let named = input.node.as_deref().filter(|_| !is_all);
+        let nodes = if let (Some(guest), None) = (&wanted, &input.node) {
+            vec![guest.node.clone()]
+        } else {
+            let (nodes, notes) = list_networks::nodes(&pve, named).await?;
+            output.notes.extend(notes);
+            nodes
         };
-        let reported = nodes.first().filter(|_| input.node.is_some());
+        let reported = nodes.first().filter(|_| named.is_some());
         let report = OptionFuture::from(reported.map(|node| read_report(&pve, call, node)));
         let names = async { pve.until(call.part(NAMES_SECONDS)).get(guest::list()).await };
         let traffic = pve.until(call.part(TRAFFIC_SECONDS));
         let inside =
             OptionFuture::from(wanted.as_ref().map(|guest| inside::read(&pve, call, guest)));
-        let (report, names, first, inside) =
-            join!(report, names, talkers::read(&traffic, call, &nodes), inside);
+        let worst = OptionFuture::from(is_all.then(|| worst::read(&pve, call, &nodes)));
+        let (report, worst, names, first, inside) =
+            join!(report, worst, names, talkers::read(&traffic, call, &nodes), inside);
         let second = match input.sample_seconds.filter(|_| !first.nics.is_empty()) {
             Some(seconds) => {
                 let seconds = u64::from(seconds);
@@ -131,10 +138,13 @@ impl Tool for GetNetworkStats {
         };
         if let Some(report) = report {
             output.add_report(report, call);
+        } else if let Some(worst) = worst {
+            output.worst_interfaces = worst.table;
+            output.not_available.extend(worst.not_available);
+            output.notes.extend(worst.notes);
         } else if wanted.is_none() {
             output.notes.push(
-                "interfaces of the hosts and their errors are read for one `node` at a time: name one"
-                    .to_owned(),
+                "interfaces of the hosts and their errors: name a `node`, or `all`".to_owned(),
             );
         }
         match inside.flatten() {
@@ -162,7 +172,9 @@ impl Tool for GetNetworkStats {
             None => output.notes.extend(found.notes),
         }
         let is_unread = first.nics.is_empty() && first.not_available.len() == nodes.len();
-        let is_else_empty = output.interfaces.is_none() && output.node_traffic.is_none();
+        let is_else_empty = output.interfaces.is_none()
+            && output.worst_interfaces.is_none()
+            && output.node_traffic.is_none();
         if is_unread && is_else_empty && output.inside.is_none() {
             return Err(Failure::new(output.not_available.join("; ")).hint(
                 "traffic and errors need Sys.Audit on the nodes, which the token's owner can grant; get_vm_status has the traffic of one guest",

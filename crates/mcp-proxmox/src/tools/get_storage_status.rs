@@ -9,7 +9,7 @@ mod content;
 
 use futures_util::{StreamExt as _, join, stream};
 use pve_client::{
-    Error, NodeName, Observer, Reader, VmId, access,
+    Error, NodeName, Observer, Reader, VmId, access, guest,
     rrd::{self, Consolidation, Target, Timeframe},
     storage::{self, Live, Volume},
 };
@@ -87,6 +87,9 @@ pub struct Output {
     volumes: Table,
     #[serde(skip_serializing_if = "Option::is_none")]
     backups: Option<Backups>,
+    /// Whose disks are on it, the largest first.
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    guests: Table,
     #[serde(skip_serializing_if = "Table::is_empty")]
     newest_backups: Table,
     /// What may be there but is not shown to this token.
@@ -132,15 +135,21 @@ impl Tool for GetStorageStatus {
             return Ok(output);
         }
         output.notes.extend(known.notes.iter().cloned());
-        let (looks, trend, rights) =
-            join!(look(&pve, call, &known, &storage, vmid), trend(&pve, call, &storage), async {
-                pve.until(call.part(STATUS_SECONDS)).get(access::permissions()).await
-            },);
+        let part = pve.until(call.part(STATUS_SECONDS));
+        let (looks, trend, rights, names) = join!(
+            look(&pve, call, &known, &storage, vmid),
+            trend(&pve, call, &storage),
+            part.get(access::permissions()),
+            part.get(guest::list()),
+        );
         output.trend = trend.unwrap_or_else(|error| {
             output.miss("the history", &error);
             None
         });
-        output.add(&storage, looks, rights, vmid, input.limit.unwrap_or(10) as usize, call);
+        let limit = input.limit.unwrap_or(10) as usize;
+        let volumes = output.add(&storage, looks, rights, vmid, limit, call);
+        // Without names the vmids say enough.
+        output.add_guests(&volumes, &names.unwrap_or_default(), limit);
         Ok(output)
     }
 }
@@ -285,7 +294,7 @@ impl Output {
         vmid: Option<VmId>,
         limit: usize,
         call: &Call,
-    ) {
+    ) -> Vec<Volume> {
         let mut places = storage.places.clone();
         let mut is_live = false;
         let (mut volumes, mut is_listed) = (Vec::new(), false);
@@ -331,7 +340,7 @@ impl Output {
             };
             let could = if places.len() == 1 { "could not" } else { "could" };
             self.notes.push(format!("{who} {could} list its content"));
-            return;
+            return Vec::new();
         }
         let rights = match rights {
             Ok(rights) => Some(Rights(rights)),
@@ -350,6 +359,15 @@ impl Output {
         self.hidden = hidden.words();
         if let Some(vmid) = vmid {
             self.notes.push(format!("only what belongs to {}", label(&vmid.to_string())));
+        }
+        volumes
+    }
+
+    fn add_guests(&mut self, volumes: &[Volume], names: &[guest::Listed], limit: usize) {
+        let (table, n_others) = content::guests(volumes, names, limit);
+        self.guests = table;
+        if n_others > 0 {
+            self.notes.push(format!("{n_others} more guests have disks here: raise `limit`"));
         }
     }
 }

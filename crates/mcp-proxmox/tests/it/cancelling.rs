@@ -1,6 +1,6 @@
 //! Calls that a client gives up, in every revision of the protocol: they fall silent, and so does what they asked.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_proxmox::{config::Confirm, policy::Policy};
 use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Rule, Sim};
@@ -114,8 +114,11 @@ async fn the_question_of_a_cancelled_call_is_withdrawn_and_an_answer_to_it_does_
             let question = program.receive();
             assert_eq!(question["method"], "elicitation/create", "{question}");
             let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 77 } });
+            let began = Instant::now();
             program.send(&cancelled);
             let withdrawn = program.receive();
+            // Not only when its time is over.
+            assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
             assert_eq!(withdrawn["method"], "notifications/cancelled", "{revision}: {withdrawn}");
             assert_eq!(withdrawn["params"]["requestId"], question["id"], "{withdrawn}");
             // The person was quicker than that.

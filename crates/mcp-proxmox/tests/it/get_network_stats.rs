@@ -36,6 +36,27 @@ async fn the_interfaces_of_a_node_have_their_errors() {
 }
 
 #[tokio::test]
+async fn the_errors_of_all_nodes_are_found_in_one_call_the_worst_first() {
+    let sim = demo().await;
+    let all = answer(&sim, "get_network_stats", json!({ "node": "all" })).await;
+    let worst = rows(&all["worst_interfaces"]);
+    assert_eq!((&worst[0]["node"], &worst[0]["iface"]), (&json!("pve3"), &json!("enp1s0f0")));
+    assert_eq!((&worst[0]["rx_errors"], &worst[0]["rx_dropped"]), (&json!(18_204), &json!(6068)));
+    assert!(
+        worst.iter().all(|row| row.as_object().unwrap().values().any(|n| n.as_u64() > Some(0)))
+    );
+    assert!(notes(&all).contains("on 3 nodes have errors or drops"), "{all}");
+    assert_eq!((asked(&sim, "/report"), asked(&sim, "/netstat")), (3, 3));
+    assert!(all.get("interfaces").is_none());
+    // A node that does not say is named, and the others are told.
+    sim.answer(Rule::get("/nodes/pve3/report").status(596, "Connection timed out"));
+    let some = answer(&sim, "get_network_stats", json!({ "node": "all" })).await;
+    assert!(some["not_available"].to_string().contains("interfaces of pve3"), "{some}");
+    assert!(notes(&some).contains("on 2 nodes"), "{some}");
+    assert!(rows(&some["worst_interfaces"]).iter().all(|row| row["node"] != "pve3"), "{some}");
+}
+
+#[tokio::test]
 async fn without_a_node_the_top_talkers_of_all_cost_one_request_a_node() {
     let sim = demo().await;
     let answer = answer(&sim, "get_network_stats", json!({ "limit": 3 })).await;
@@ -45,7 +66,7 @@ async fn without_a_node_the_top_talkers_of_all_cost_one_request_a_node() {
     assert!(answer["guest_total"].as_str().unwrap().starts_with("in "));
     assert!(notes(&answer).contains("raise `limit`"), "{answer}");
     assert!(answer.get("interfaces").is_none());
-    assert!(notes(&answer).contains("name one"), "{answer}");
+    assert!(notes(&answer).contains("name a `node`, or `all`"), "{answer}");
     assert_eq!((asked(&sim, "/report"), asked(&sim, "/netstat")), (0, 3));
 }
 

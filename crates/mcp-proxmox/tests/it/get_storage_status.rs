@@ -43,6 +43,28 @@ async fn a_backup_server_is_shown_with_its_newest_unverified_and_broken_backups(
 }
 
 #[tokio::test]
+async fn the_guests_whose_disks_are_on_it_are_named_the_largest_first() {
+    let sim = demo().await;
+    let arguments = json!({ "storage": "local-zfs", "node": "pve1", "limit": 2 });
+    let answer = answer(&sim, "get_storage_status", arguments).await;
+    let guests = rows(&answer["guests"]);
+    assert_eq!(guests.len(), 2, "{answer}");
+    let listed = row(&answer["volumes"], "kind", &json!("images"));
+    assert!(listed["count"].as_u64() > Some(0), "{answer}");
+    let (vmid, name) = (&guests[0]["vmid"], &guests[0]["name"]);
+    let known = sim.change(|cluster| {
+        let vmid = u32::try_from(vmid.as_u64().unwrap()).unwrap();
+        cluster.guest_mut(vmid).map(|guest| (guest.name.clone(), guest.node.clone()))
+    });
+    assert_eq!(known, Some((name.as_str().map(str::to_owned), "pve1".to_owned())), "{answer}");
+    let gib = |row: &Value| -> f64 {
+        row["size"].as_str().unwrap().split(' ').next().unwrap().parse().unwrap()
+    };
+    assert!(gib(&guests[0]) >= gib(&guests[1]), "{answer}");
+    assert!(notes(&answer).contains("more guests have disks here"), "{answer}");
+}
+
+#[tokio::test]
 async fn its_growth_and_the_day_on_which_it_will_be_full_come_from_the_history() {
     let answer = answer(&demo().await, "get_storage_status", json!({ "storage": "nas" })).await;
     let trend = answer["trend"].as_str().unwrap();

@@ -101,7 +101,7 @@ async fn the_agent_tells_what_is_inside() {
         (&json!("postgres"), &json!("10.0.2"))
     );
     let address = row(&answer["addresses"], "interface", &json!("ens18"));
-    assert_eq!(address["addresses"], "192.168.10.111");
+    assert_eq!(address["addresses"], "192.168.10.111/24");
     let mac = address["mac"].as_str().unwrap();
     assert!(mac.eq_ignore_ascii_case("BC:24:11:00:00:6F"), "{mac}");
     let root = row(&answer["filesystems"], "mountpoint", &json!("/"));
@@ -174,7 +174,7 @@ async fn a_container_shows_mount_points_and_addresses() {
     assert!(bound["options"].as_str().unwrap().contains("bind mount"), "{bound}");
     assert_eq!(answer["isolation"], "unprivileged");
     let eth0 = row(&answer["addresses"], "interface", &json!("eth0"));
-    assert_eq!(eth0["addresses"], "192.168.10.202");
+    assert_eq!(eth0["addresses"], "192.168.10.202/24");
     assert!(notes(&answer).contains("root file system only"), "{answer}");
     let stopped = details(&demo().await, "minecraft").await;
     assert!(missing(&stopped).contains("it is stopped"), "{stopped}");
@@ -224,7 +224,7 @@ async fn recorded_guests_are_read() {
     assert_eq!(web["os"], "kernel 6.12.117+deb13-cloud-amd64");
     assert_eq!(
         row(&web["addresses"], "interface", &json!("eth0"))["addresses"],
-        "fe80::be24:11ff:fe07:e36b"
+        "fe80::be24:11ff:fe07:e36b/64"
     );
     assert_eq!(web["owner_notes"], "web server second line");
     assert!(web["other"].to_string().contains("serial0: socket"), "{web}");
@@ -232,7 +232,7 @@ async fn recorded_guests_are_read() {
     let db = recorded_as("root@pam!lab", "db01").await;
     assert!(missing(&db).contains("not enabled"), "{db}");
     let ct = recorded_as("root@pam!lab", "200").await;
-    assert_eq!(row(&ct["addresses"], "interface", &json!("eth0"))["addresses"], "192.168.77.50");
+    assert_eq!(row(&ct["addresses"], "interface", &json!("eth0"))["addresses"], "192.168.77.50/24");
     let root = row(&ct["disks"], "disk", &json!("rootfs"));
     assert!(root["size"].is_null() && root["used"].as_str().unwrap().contains("of 252.0 GiB"));
     assert_eq!(
@@ -261,7 +261,7 @@ async fn q082_both_forms_of_a_containers_addresses_are_read() {
     assert_eq!(addresses.len(), 1, "the loopback says nothing: {answer}");
     assert_eq!(
         (&addresses[0]["interface"], &addresses[0]["addresses"]),
-        (&json!("eth0"), &json!("192.0.2.21"))
+        (&json!("eth0"), &json!("192.0.2.21/24"))
     );
     assert_eq!(addresses[0]["mac"], "02:00:00:00:00:02");
 }

@@ -51,6 +51,22 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
         let node = first.node.as_ref().map(ToString::to_string).unwrap_or_default();
         report.found(Severity::Critical, what, evidence, format!("get_node_status node={node}"));
     }
+    unwell(facts, rows, report);
+    match of("master").next() {
+        None => report.found(
+            Severity::Warning,
+            "HA has no master: nobody moves or recovers its guests",
+            "no node holds the manager's lock; it is taken within two minutes where a node can",
+            "search_logs unit=pve-ha-crm",
+        ),
+        Some(master) if says(master, "(idle") => report.found(
+            Severity::Warning,
+            "the HA master is idle although HA manages guests",
+            master.status.as_deref().map(label).unwrap_or_default(),
+            "search_logs unit=pve-ha-crm",
+        ),
+        Some(_) => {}
+    }
     if let Some(master) = of("master").find(silent) {
         let evidence = master.status.as_deref().map(label).unwrap_or_default();
         report.found(Severity::Critical, "the HA master is silent", evidence, "list_nodes");
@@ -61,6 +77,38 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
         let what = "HA is disarmed: guests of a node that dies are not started elsewhere";
         report.found(Severity::Warning, what, evidence, "list_nodes");
     }
+}
+
+/// The managers of nodes that are there, talk, and are not well all the same.
+fn unwell(facts: &Facts, rows: &[HaRow], report: &mut Report) {
+    let lrms = rows.iter().filter(|row| row.kind.as_deref() == Some("lrm"));
+    for lrm in lrms {
+        let Some(node) = lrm.node.as_ref().filter(|node| facts.is_online(node)) else { continue };
+        let has_guests = rows.iter().any(|row| {
+            row.sid.is_some() && row.node.as_ref() == Some(node) && says(row, "(started")
+        });
+        let (severity, what) = if says(lrm, "lost") && says(lrm, "lock") {
+            (Severity::Critical, "has lost its lock: its node is about to be fenced")
+        } else if says(lrm, "unable to read") {
+            (Severity::Critical, "says nothing that can be read")
+        } else if has_guests && (says(lrm, "(idle") || says(lrm, "wait_for_agent_lock")) {
+            (Severity::Warning, "is idle although guests of HA run there: it does not act on them")
+        } else {
+            continue;
+        };
+        let evidence = lrm.status.as_deref().map(label).unwrap_or_default();
+        let what = format!("the HA manager of {node} {what}");
+        report.found(
+            severity,
+            what,
+            evidence,
+            format!("get_system_log node={node} unit=pve-ha-lrm"),
+        );
+    }
+}
+
+fn says(row: &HaRow, word: &str) -> bool {
+    row.status.as_deref().is_some_and(|status| status.contains(word))
 }
 
 fn sid(row: &HaRow) -> String {
@@ -91,7 +139,24 @@ mod tests {
         })
     }
 
-    fn report(rows: Vec<HaRow>) -> Report {
+    fn lrm(node: &str, state: &str) -> HaRow {
+        row("lrm", |row| {
+            row.node = node.parse().ok();
+            row.status = Some(format!("{node} ({state}, Mon Nov 30)"));
+        })
+    }
+
+    fn master(state: &str) -> HaRow {
+        row("master", |row| row.status = Some(format!("a ({state}, Mon Nov 30)")))
+    }
+
+    /// What is found where the master is well.
+    fn report(mut rows: Vec<HaRow>) -> Report {
+        rows.push(master("active"));
+        report_of(rows)
+    }
+
+    fn report_of(rows: Vec<HaRow>) -> Report {
         let mut report = Report::default();
         check(&Facts { ha: Ok(rows), ..Facts::of_nodes(&["a"]) }, &mut report);
         report
@@ -113,16 +178,48 @@ mod tests {
 
     #[test]
     fn a_silent_manager_counts_where_its_node_is_there() {
-        let lrm = |node: &str| {
-            row("lrm", |row| {
-                row.node = node.parse().ok();
-                row.status = Some(format!("{node} (old timestamp - dead?, Mon Nov 30)"));
-            })
-        };
-        let rows = vec![service("vm:100", "started"), lrm("a"), lrm("off")];
+        let dead = "old timestamp - dead?";
+        let rows = vec![service("vm:100", "started"), lrm("a", dead), lrm("off", dead)];
         let report = report(rows);
         assert_eq!(report.findings().len(), 1);
         assert!(report.findings()[0].1.contains("manager of a is silent"), "{report:?}");
+    }
+
+    #[test]
+    fn a_manager_that_is_not_well_is_told_and_one_that_has_nothing_to_do_is_not() {
+        let on_a = || {
+            let mut service = service("vm:100", "started");
+            service.node = "a".parse().ok();
+            service
+        };
+        for (state, words) in [
+            ("idle", "manager of a is idle although"),
+            ("wait_for_agent_lock", "manager of a is idle although"),
+            ("lost_agent_lock", "manager of a has lost its lock"),
+            ("unable to read lrm status", "manager of a says nothing"),
+        ] {
+            let report = report(vec![on_a(), lrm("a", state), lrm("off", state)]);
+            assert_eq!(report.findings().len(), 1, "{state}: {report:?}");
+            assert!(report.findings()[0].1.contains(words), "{state}: {report:?}");
+        }
+        for (service, state) in [
+            (on_a(), "active"),
+            (on_a(), "maintenance mode"),
+            (service("vm:100", "started"), "idle"),
+        ] {
+            let report = report(vec![service, lrm("a", state)]);
+            assert!(report.findings().is_empty(), "{state}: {report:?}");
+        }
+    }
+
+    #[test]
+    fn a_master_that_is_not_there_or_idle_is_told() {
+        let managed = || service("vm:100", "started");
+        let told = report_of(vec![managed()]);
+        assert!(told.findings()[0].1.contains("HA has no master"), "{told:?}");
+        let told = report_of(vec![managed(), master("idle")]);
+        assert!(told.findings()[0].1.contains("master is idle"), "{told:?}");
+        assert!(report_of(vec![master("idle")]).findings().is_empty(), "it manages nothing");
     }
 
     #[test]

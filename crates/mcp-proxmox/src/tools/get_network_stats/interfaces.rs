@@ -60,7 +60,7 @@ fn is_guests(link: &Link) -> bool {
 }
 
 /// How much went wrong.
-fn trouble(link: &Link) -> u64 {
+pub(super) fn trouble(link: &Link) -> u64 {
     let (received, sent) = (&link.received, &link.sent);
     let all = [
         received.errors,
@@ -94,7 +94,7 @@ fn row(link: &Link) -> [Cell; 14] {
     ]
 }
 
-fn kind(link: &Link) -> String {
+pub(super) fn kind(link: &Link) -> String {
     let below = link.of.as_deref().map(|of| format!(" on {}", label(of))).unwrap_or_default();
     match link.kind.as_deref() {
         Some("bridge") if link.vlan_filtering == Some(true) => "bridge, VLAN aware".to_owned(),
@@ -117,7 +117,7 @@ fn kind(link: &Link) -> String {
     }
 }
 
-fn state(link: &Link) -> Option<String> {
+pub(super) fn state(link: &Link) -> Option<String> {
     let state = link.state.as_deref().map(|state| label(&state.to_ascii_lowercase()))?;
     Some(if link.no_carrier { format!("{state}, no link") } else { state })
 }

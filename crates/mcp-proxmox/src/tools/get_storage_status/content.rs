@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pve_client::{VmId, storage::Volume};
+use pve_client::{VmId, guest::Listed, storage::Volume};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     answer::{Bytes, Table, clean::label},
     call::Call,
-    lookup::storage::Storage,
+    lookup::{guest::real_name, storage::Storage},
     rights::{Extent, Rights},
 };
 
@@ -179,6 +179,32 @@ fn backups(volumes: &[Volume]) -> Vec<&Volume> {
         volumes.iter().filter(|volume| volume.content.as_deref() == Some("backup")).collect();
     backups.sort_by_key(|volume| std::cmp::Reverse(volume.ctime));
     backups
+}
+
+/// The guests whose disks are there, those with the most first, and how many more there are.
+pub(super) fn guests(volumes: &[Volume], names: &[Listed], limit: usize) -> (Table, usize) {
+    let mut by_guest: BTreeMap<VmId, (u64, Option<u64>)> = BTreeMap::new();
+    let is_disk =
+        |volume: &&Volume| matches!(volume.content.as_deref(), Some("images" | "rootdir"));
+    for volume in volumes.iter().filter(is_disk) {
+        let Some(vmid) = volume.vmid else { continue };
+        let (count, bytes) = by_guest.entry(vmid).or_insert((0, Some(0)));
+        *count += 1;
+        *bytes = bytes.zip(volume.bytes()).map(|(sum, size)| sum.saturating_add(size));
+    }
+    let mut guests: Vec<_> = by_guest.into_iter().collect();
+    guests.sort_by_key(|(vmid, (_, bytes))| (std::cmp::Reverse(*bytes), *vmid));
+    let mut table = Table::new(&["vmid", "name", "disks", "size"]);
+    for (vmid, (count, bytes)) in guests.iter().take(limit) {
+        let listed = names.iter().find(|listed| listed.vmid == Some(*vmid));
+        table.push([
+            u64::from(vmid.get()).into(),
+            listed.and_then(real_name).map(label).into(),
+            (*count).into(),
+            bytes.map(Bytes).into(),
+        ]);
+    }
+    (table, guests.len().saturating_sub(limit))
 }
 
 /// The newest backups. The notes are what their makers wrote.

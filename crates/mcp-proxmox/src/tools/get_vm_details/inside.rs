@@ -186,16 +186,26 @@ impl Inside {
     }
 }
 
-/// Every address once, without prefix; link-local ones, which every interface has, only where there is
-/// no other.
+/// Every address once, with the length of its network's prefix where that is known; link-local ones, which every
+/// interface has, only where there is no other.
 fn addresses(interface: &Interface) -> Vec<String> {
-    let listed = interface.ip_addresses.iter().filter_map(|address| address.ip_address.as_deref());
+    let listed = interface.ip_addresses.iter().filter_map(|address| {
+        let text = address.ip_address.as_deref()?;
+        Some(match address.prefix.filter(|prefix| *prefix <= 128) {
+            Some(prefix) => format!("{}/{prefix}", bare(text)),
+            None => bare(text).to_owned(),
+        })
+    });
     let old = [interface.inet.as_deref(), interface.inet6.as_deref()];
+    let old = old.into_iter().flatten().map(|text| text.trim().to_owned());
     let mut all: Vec<String> = Vec::new();
-    for address in listed.chain(old.into_iter().flatten()) {
-        let bare = address.split(['/', '%']).next().unwrap_or(address).trim().to_owned();
-        if !bare.is_empty() && !all.contains(&bare) {
-            all.push(bare);
+    for address in listed.chain(old) {
+        match all.iter_mut().find(|known| bare(known) == bare(&address)) {
+            // The form that knows more.
+            Some(known) if known.len() < address.len() => *known = address,
+            Some(_) => {}
+            None if bare(&address).is_empty() => {}
+            None => all.push(address),
         }
     }
     let (local, mut global): (Vec<_>, Vec<_>) =
@@ -206,6 +216,11 @@ fn addresses(interface: &Interface) -> Vec<String> {
     global
 }
 
+/// The address without prefix and zone.
+fn bare(address: &str) -> &str {
+    address.split(['/', '%']).next().unwrap_or(address).trim()
+}
+
 fn is_link_local(address: &str) -> bool {
     let address = address.to_ascii_lowercase();
     address.starts_with("169.254.")
@@ -213,7 +228,7 @@ fn is_link_local(address: &str) -> bool {
 }
 
 fn is_loopback(address: &str) -> bool {
-    address.starts_with("127.") || address == "::1"
+    address.starts_with("127.") || bare(address) == "::1"
 }
 
 #[cfg(test)]
@@ -235,8 +250,20 @@ mod tests {
     #[test]
     fn both_forms_are_one_list_without_link_local_addresses() {
         let both = interface(&["192.0.2.5", "fe80::1"], Some("192.0.2.5/24"));
-        assert_eq!(addresses(&both), ["192.0.2.5"]);
-        assert_eq!(addresses(&interface(&[], Some("192.0.2.6/24"))), ["192.0.2.6"]);
+        assert_eq!(addresses(&both), ["192.0.2.5/24"]);
+        assert_eq!(addresses(&interface(&[], Some("192.0.2.6/24"))), ["192.0.2.6/24"]);
         assert_eq!(addresses(&interface(&["fe80::1%eth0"], None)), ["fe80::1"]);
+    }
+
+    #[test]
+    fn a_prefix_is_shown_where_it_is_given_and_can_be_one() {
+        let with = |text: &str, prefix| agent::Address {
+            ip_address: Some(text.to_owned()),
+            prefix: Some(prefix),
+        };
+        let ip_addresses = vec![with("2001:db8::5", 64), with("192.0.2.5", 900), with("::1", 128)];
+        let addresses = addresses(&Interface { ip_addresses, ..Interface::default() });
+        assert_eq!(addresses, ["2001:db8::5/64", "192.0.2.5", "::1/128"]);
+        assert!(is_loopback(&addresses[2]) && !is_loopback(&addresses[0]));
     }
 }

@@ -66,8 +66,11 @@ pub const RESOURCES: &[(&str, bool)] = &[
     ("pve://tasks/$UPID/log", true),
 ];
 
+/// A text for each number.
+pub type Text = fn(usize) -> String;
+
 /// Text that costs much: of what it is, and the text.
-pub const DENSE: &[(&str, fn(usize) -> String)] = &[
+pub const DENSE: &[(&str, Text)] = &[
     ("a dump", dump),
     ("a trace", trace),
     ("base64", base64),
@@ -178,7 +181,7 @@ pub async fn large() -> World {
 }
 
 /// The demo, with dense text wherever others write, and more of everything that they do.
-pub async fn dense(text: fn(usize) -> String) -> World {
+pub async fn dense(text: Text) -> World {
     let mut cluster = world::cluster(text);
     let now = seconds();
     for (nth, node) in cluster.nodes.iter_mut().enumerate() {
@@ -277,7 +280,8 @@ fn base64(nth: usize) -> String {
 }
 
 fn escapes(nth: usize) -> String {
-    numbers(nth, 130).map(|n| format!("\\\"{}", char::from(33 + (n % 90) as u8))).collect()
+    let marks = numbers(nth, 130).flat_map(|n| ['\\', '"', char::from(33 + (n % 90) as u8)]);
+    marks.collect()
 }
 
 fn ideographs(nth: usize) -> String {

@@ -1,7 +1,7 @@
 //! `list_vms`: every VM and container, with state and use.
 //!
-//! One request, however many guests there are. That list is up to 10 s old and cannot show that a VM is
-//! paused; `exact` asks the nodes, one request each.
+//! One request, however many guests there are, which other calls that read may share. That list is up to 10 s old
+//! and cannot show that a VM is paused; `exact` asks the nodes, one request each.
 
 mod columns;
 mod exact;

@@ -21,7 +21,8 @@ use serde_json::json;
 
 use crate::process::{Program, program_for};
 
-/// How much more than before is too much, in percent. The same program differs from run to run by less than one.
+/// How much more than before is too much, in percent. The same program differs from run to run by one or two, and on a
+/// busy machine, where it is woken more often, by up to five: of two runs the smaller counts.
 const TOLERANCE: u64 = 10;
 
 /// What is counted, as the columns of the file name it.
@@ -35,11 +36,11 @@ type Counts = [u64; 3];
 async fn instructions_of_the_key_paths_stay_what_they_were() {
     let sim = Sim::start(Cluster::generated(64, 10_000, 7)).await.unwrap();
     let now: Counts = tokio::task::block_in_place(|| {
-        let start = counted(&sim, |_| {});
-        let tools = counted(&sim, |program| {
+        let start = least(&sim, |_| {});
+        let tools = least(&sim, |program| {
             program.request("tools/list", json!({}));
         });
-        let list = counted(&sim, |program| {
+        let list = least(&sim, |program| {
             let answer = program.call("list_vms", json!({}));
             assert_eq!(answer["result"]["structuredContent"]["total"], 10_000, "{answer}");
         });
@@ -96,8 +97,13 @@ fn judge(before: u64, now: u64) -> Verdict {
     }
 }
 
+/// The smaller of two counts.
+fn least(sim: &Sim, work: fn(&mut Program)) -> u64 {
+    counted(sim, work).min(counted(sim, work))
+}
+
 /// All instructions of one run of the program, from its start to its end.
-fn counted(sim: &Sim, work: impl FnOnce(&mut Program)) -> u64 {
+fn counted(sim: &Sim, work: fn(&mut Program)) -> u64 {
     let plain = program_for(sim, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET);
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);

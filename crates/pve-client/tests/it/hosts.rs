@@ -293,8 +293,9 @@ async fn when_all_are_down_each_is_named_and_the_first_that_is_back_is_asked() {
 async fn waiting_for_a_turn_takes_nothing_from_the_time_for_asking() {
     let server = Server::start(|_| Reply::Stall(Vec::new())).await;
     let mut settings = settings(&server);
-    settings.request_timeout = Duration::from_secs(10);
-    let reader = Reader::new(settings).until(Instant::now() + Duration::from_secs(60));
+    // Longer than PVE itself goes on with a request, so that what is given up keeps no place.
+    settings.request_timeout = Duration::from_secs(35);
+    let reader = Reader::new(settings).until(Instant::now() + Duration::from_secs(120));
     let mut requests = Vec::new();
     for n_sent in [4, 5] {
         let reader = reader.clone();
@@ -308,11 +309,11 @@ async fn waiting_for_a_turn_takes_nothing_from_the_time_for_asking() {
         }
     }
     tokio::task::yield_now().await;
-    later(Duration::from_secs(11)).await;
+    later(Duration::from_secs(36)).await;
     while server.seen().len() < 5 {
         tokio::task::yield_now().await;
     }
-    later(Duration::from_secs(8)).await;
+    later(Duration::from_secs(33)).await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -321,5 +322,5 @@ async fn waiting_for_a_turn_takes_nothing_from_the_time_for_asking() {
     later(Duration::from_secs(3)).await;
     let error = last.await.unwrap();
     let Error::Lost { why: LostWhy::TimedOut(waited), .. } = error else { panic!("{error:?}") };
-    assert!(waited < Duration::from_secs(15), "the queue is charged to the host: {waited:?}");
+    assert!(waited < Duration::from_secs(40), "the queue is charged to the host: {waited:?}");
 }

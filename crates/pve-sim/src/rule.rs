@@ -125,7 +125,7 @@ impl Rule {
 
     /// Answers `200 OK` with `{"data": …}` around this JSON.
     #[must_use]
-    pub fn data(self, data: &serde_json::Value) -> Self {
+    pub fn data(self, data: &Value) -> Self {
         self.body(serde_json::json!({ "data": data }).to_string())
     }
 

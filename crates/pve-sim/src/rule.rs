@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde_json::Value;
 
 use crate::damage::Damage;
 
@@ -44,6 +45,8 @@ pub struct Rule {
     pub echoes: bool,
     /// Never answer, and keep the connection open.
     pub hang: bool,
+    /// What every number of the answer becomes, but for those that name a guest.
+    pub numbers: Option<serde_json::Number>,
     /// For how many requests it holds; `None` is for all.
     pub times: Option<usize>,
 }
@@ -97,6 +100,7 @@ impl Rule {
             lost: false,
             echoes: false,
             hang: false,
+            numbers: None,
             times: None,
         }
     }
@@ -121,7 +125,7 @@ impl Rule {
 
     /// Answers `200 OK` with `{"data": …}` around this JSON.
     #[must_use]
-    pub fn data(self, data: &serde_json::Value) -> Self {
+    pub fn data(self, data: &Value) -> Self {
         self.body(serde_json::json!({ "data": data }).to_string())
     }
 
@@ -181,6 +185,13 @@ impl Rule {
         self
     }
 
+    /// Makes every number of the answer this one, but for those that name a guest.
+    #[must_use]
+    pub fn numbers(mut self, number: impl Into<serde_json::Number>) -> Self {
+        self.numbers = Some(number.into());
+        self
+    }
+
     /// Holds for so many requests only.
     #[must_use]
     pub fn times(mut self, times: usize) -> Self {
@@ -212,6 +223,24 @@ impl Rule {
             Pattern::Exact(path) => target.split('?').next() == Some(path),
         }
     }
+}
+
+/// The body with this instead of every number but those that name a guest.
+pub(crate) fn with_numbers(body: &Bytes, number: &serde_json::Number) -> Bytes {
+    fn replace(value: &mut Value, number: &serde_json::Number) {
+        match value {
+            Value::Number(found) => number.clone_into(found),
+            Value::Array(items) => items.iter_mut().for_each(|item| replace(item, number)),
+            Value::Object(object) => {
+                let others = object.iter_mut().filter(|(key, _)| key.as_str() != "vmid");
+                others.for_each(|(_, value)| replace(value, number));
+            }
+            _ => {}
+        }
+    }
+    let Ok(mut value) = serde_json::from_slice(body) else { return body.clone() };
+    replace(&mut value, number);
+    value.to_string().into()
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::{
     console, endpoints,
     http::{self, Reply, Request},
     options::Options,
-    rule::Rule,
+    rule::{Rule, with_numbers},
     sim::Seen,
     tls::{self, Identity},
 };
@@ -127,7 +127,16 @@ impl Shared {
                 }
                 told_by(&rule, status, last)
             }
-            None => self.own_reply(request, path, token, last).await,
+            None => match &rule.numbers {
+                Some(number) => {
+                    let mut answer = self.own_answer(request, path, token);
+                    if answer.encoding.is_none() {
+                        answer.body = with_numbers(&answer.body, number);
+                    }
+                    reply(&answer, last)
+                }
+                None => self.own_reply(request, path, token, last).await,
+            },
         };
         if rule.lost {
             return Reply::Nothing;

@@ -160,7 +160,7 @@ impl Frame {
 fn runs(samples: &[Sample]) -> impl Iterator<Item = &[Sample]> {
     samples.chunk_by(|before, after| {
         #[expect(clippy::cast_precision_loss, reason = "a few seconds more or less do not matter")]
-        let passed = (after.time - before.time) as f64;
+        let passed = after.time.saturating_sub(before.time) as f64;
         passed <= after.seconds.max(before.seconds) * 1.6
     })
 }

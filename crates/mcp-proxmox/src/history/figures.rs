@@ -79,7 +79,7 @@ fn trend(samples: &[Sample], mean: f64) -> Trend {
     if samples.len() < ENOUGH || first.time == last.time {
         return Trend::None;
     }
-    let at = |sample: &Sample| (sample.time - first.time) as f64;
+    let at = |sample: &Sample| sample.time.saturating_sub(first.time) as f64;
     let weight: f64 = samples.iter().map(|sample| sample.seconds).sum();
     let middle = samples.iter().map(|sample| at(sample) * sample.seconds).sum::<f64>() / weight;
     let (mut times, mut values, mut both) = (0.0, 0.0, 0.0);

@@ -226,7 +226,7 @@ fn ending(certificates: &[CertificateInfo], call: &Call) -> Vec<String> {
     let now = call.now.as_second();
     let soon = certificates.iter().filter_map(|certificate| {
         let end = certificate.notafter?;
-        let days = (end - now).div_euclid(86_400);
+        let days = end.saturating_sub(now).div_euclid(86_400);
         let name =
             certificate.filename.as_deref().map_or_else(|| "a certificate".to_owned(), label);
         let date = call.time(end)?;

@@ -242,7 +242,7 @@ fn words(history: &History) -> Option<String> {
     let used = history.samples(|point| point.get("used").copied());
     let total = history.samples(|point| point.get("total").copied()).last()?.value;
     let figures = Figures::of(&used)?;
-    let span = Duration((used.last()?.time - used.first()?.time).unsigned_abs());
+    let span = Duration(used.last()?.time.abs_diff(used.first()?.time));
     Some(match figures.trend {
         Trend::Steady => format!("steady over {span}"),
         Trend::None => format!("no clear trend over {span}"),

@@ -216,7 +216,7 @@ async fn end_of(pve: &Reader, upid: &Upid, is_running: bool) -> Result<Option<i6
 
 fn took(call: &Call, status: &Status, is_running: bool, end: Option<i64>) -> Option<Duration> {
     let end = if is_running { Some(call.now.as_second()) } else { end };
-    u64::try_from(end? - status.starttime?).ok().map(Duration)
+    u64::try_from(end?.saturating_sub(status.starttime?)).ok().map(Duration)
 }
 
 impl Output {

@@ -334,8 +334,8 @@ impl Page {
 impl Output {
     fn push(&mut self, call: &Call, task: &Listed) {
         let took = match (task.starttime, task.endtime) {
-            (Some(start), Some(end)) => u64::try_from(end - start).ok(),
-            (Some(start), None) => u64::try_from(call.now.as_second() - start).ok(),
+            (Some(start), Some(end)) => u64::try_from(end.saturating_sub(start)).ok(),
+            (Some(start), None) => u64::try_from(call.now.as_second().saturating_sub(start)).ok(),
             _ => None,
         };
         let outcome = Outcome::of(task);

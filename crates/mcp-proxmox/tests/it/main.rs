@@ -46,6 +46,7 @@ mod given_up;
 mod hanging_nodes;
 mod hostile_arguments;
 mod hostile_lines;
+mod hostile_numbers;
 mod hostile_text;
 mod hosts;
 mod in_the_way;

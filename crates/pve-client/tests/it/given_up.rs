@@ -5,11 +5,12 @@ use std::time::Duration;
 use pve_client::{
     Error, LostWhy, NodeName, Reader, Silence, UnsentKind,
     node::{self, Status},
+    version::version,
 };
 use tokio::{task::JoinHandle, time::Instant};
 
 use crate::{
-    server::{Reply, Server, pve},
+    server::{self, Reply, Server, pve},
     settings::{settings, unsent},
 };
 
@@ -42,6 +43,10 @@ async fn later(seconds: u64) {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(seconds)).await;
     tokio::time::resume();
+    // Whoever waits for an end of time hears of it.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
 }
 
 fn silence(error: Error) -> Silence {
@@ -117,4 +122,32 @@ async fn a_node_that_is_well_is_asked_on_however_many_calls_are_cancelled() {
     for other in others {
         other.await.unwrap().unwrap();
     }
+}
+
+#[tokio::test]
+async fn what_is_for_no_node_leaves_a_place_and_gives_its_own_back_once_pve_has_given_it_up() {
+    let server = Server::start(|seen| match seen.nth {
+        1..=3 | 5 => Reply::Stall(Vec::new()),
+        _ => Reply::Send(server::version()),
+    })
+    .await;
+    let reader = Reader::new(settings(&server));
+    let give_up = async |n_seen: usize| {
+        let reader = reader.clone();
+        let asking = tokio::spawn(async move { reader.get(version()).await });
+        seen(&server, n_seen).await;
+        asking.abort();
+        let _ = asking.await;
+    };
+    for nth in 1..=3 {
+        give_up(nth).await;
+    }
+    reader.get(version()).await.unwrap();
+    give_up(5).await;
+    later(6).await;
+    let told = silence(reader.get(version()).await.unwrap_err());
+    assert_eq!((told.node, told.requests), (None, 4));
+    later(25).await;
+    reader.get(version()).await.unwrap();
+    assert_eq!(server.seen().len(), 6);
 }

@@ -142,26 +142,3 @@ async fn four_requests_are_at_the_server_at_once_and_no_more() {
     }
     assert_eq!((server.seen().len(), server.most_at_once()), (16, 4));
 }
-
-#[tokio::test]
-async fn a_request_that_was_given_up_frees_its_place() {
-    let server = Server::start(|seen| match seen.nth {
-        1..=4 => Reply::Stall(Vec::new()),
-        _ => Reply::Send(server::version()),
-    })
-    .await;
-    let reader = reader(&server);
-    let stuck: Vec<_> = (0..4)
-        .map(|_| {
-            let reader = reader.clone();
-            tokio::spawn(async move { reader.get(version()).await })
-        })
-        .collect();
-    while server.seen().len() < 4 {
-        tokio::task::yield_now().await;
-    }
-    for request in &stuck {
-        request.abort();
-    }
-    assert_eq!(reader.get(version()).await.unwrap().numbers(), (9, 2, 11));
-}

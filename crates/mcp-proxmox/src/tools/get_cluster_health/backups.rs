@@ -83,7 +83,7 @@ fn stale(
     let Some((_, first)) = found.first() else { return };
     let n_none = found.iter().filter(|(made, _)| made.is_none()).count();
     let names = listed(found.iter().map(|(made, guest)| {
-        let age = made.and_then(|made| u64::try_from(facts.now - made).ok());
+        let age = made.and_then(|made| u64::try_from(facts.now.saturating_sub(made)).ok());
         let age = age.map_or_else(|| "none".to_owned(), |age| Duration(age).to_string());
         format!("{} ({age})", name(guest))
     }));
@@ -120,7 +120,7 @@ fn broken(volumes: &[&Volume], now: i64, report: &mut Report) {
     let Some(first) = broken.first() else { return };
     let names = listed(broken.iter().map(|volume| {
         let vmid = volume.vmid.map(|vmid| vmid.to_string()).unwrap_or_default();
-        let age = volume.ctime.and_then(|made| u64::try_from(now - made).ok());
+        let age = volume.ctime.and_then(|made| u64::try_from(now.saturating_sub(made)).ok());
         let age = age.map(|age| format!(" ({} old)", Duration(age))).unwrap_or_default();
         format!("{vmid}{age}")
     }));

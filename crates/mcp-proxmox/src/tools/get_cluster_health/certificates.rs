@@ -23,7 +23,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
         known += 1;
         for certificate in certificates {
             let Some(end) = certificate.notafter else { continue };
-            let days = (end - facts.now).div_euclid(86_400);
+            let days = end.saturating_sub(facts.now).div_euclid(86_400);
             let file =
                 certificate.filename.as_deref().map_or_else(|| "a certificate".to_owned(), label);
             // Every node has the cluster's authority.

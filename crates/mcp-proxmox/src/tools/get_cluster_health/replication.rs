@@ -45,7 +45,8 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
         report.found(Severity::Warning, what, told, next(first, facts));
     }
     let is_late = |state: &&State| {
-        let is_due = state.next_sync.is_some_and(|next| next > 0 && facts.now - next > LATE);
+        let is_due =
+            state.next_sync.is_some_and(|next| next > 0 && facts.now.saturating_sub(next) > LATE);
         is_due && state.fail_count.unwrap_or_default() == 0 && state.pid.is_none()
     };
     let late: Vec<&State> = states.into_iter().filter(is_late).collect();
@@ -76,8 +77,10 @@ fn evidence(state: &State, now: i64) -> String {
 
 /// When it last worked, and why it failed since.
 pub(in crate::tools) fn outcome(state: &State, now: i64) -> String {
-    let last =
-        state.last_sync.filter(|last| *last > 0).and_then(|last| u64::try_from(now - last).ok());
+    let last = state
+        .last_sync
+        .filter(|last| *last > 0)
+        .and_then(|last| u64::try_from(now.saturating_sub(last)).ok());
     let last = last.map_or_else(
         || "never worked".to_owned(),
         |age| format!("last worked {} ago", Duration(age)),

@@ -43,7 +43,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
                 Outcome::Warning => 2,
                 Outcome::Ok | Outcome::Running => continue,
             };
-            if !is_console(&kind) && facts.now - ended <= DAY {
+            if !is_console(&kind) && facts.now.saturating_sub(ended) <= DAY {
                 groups.entry((rank, kind)).or_default().push(task);
             }
         }

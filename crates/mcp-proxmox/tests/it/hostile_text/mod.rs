@@ -234,24 +234,32 @@ async fn of_tool(
     // The tasks of each began a while before it did.
     let arguments_in = |sim: &Sim| -> Value {
         let upid = sim.change(|cluster| cluster.tasks[0].upid());
+        let arguments = arguments.replace("\"wait_seconds\":2", "\"wait_seconds\":20");
         serde_json::from_str(&arguments.replace("$UPID", &upid)).unwrap()
     };
-    ready(&good, action);
-    let plainly = call(&client(&good).await, tool, &arguments_in(&good)).await;
-    let arguments = arguments_in(&bad);
-    assert_ne!(plainly.is_error, Some(true), "{tool}: {}", text(&plainly));
-    let client = client(&bad).await;
-    ready(&bad, action);
-    let result = call(&client, tool, &arguments).await;
-    assert_ne!(result.is_error, Some(true), "{tool}: {}", text(&result));
-    let mut theirs = look(tool, &result);
-    let frames = [&plainly, &result].map(|it| it.structured_content.as_ref().map(frame));
-    // What a terminal shows of a text depends on all of it, and lines of 100 kB are all that is read of a journal.
-    match tool {
-        "get_vm_console" | "send_vm_keys" => {}
-        "search_logs" => assert!(text(&result).contains("not everything was looked at")),
-        _ => assert_eq!(frames[0], frames[1], "{tool} says other things than without orders"),
+    let (of_good, client) = (client(&good).await, client(&bad).await);
+    let mut theirs = BTreeSet::new();
+    // A busy machine may be late with a part of the one or of the other, and says so.
+    for tries_left in (0..3).rev() {
+        ready(&good, action);
+        let plainly = call(&of_good, tool, &arguments_in(&good)).await;
+        assert_ne!(plainly.is_error, Some(true), "{tool}: {}", text(&plainly));
+        ready(&bad, action);
+        let result = call(&client, tool, &arguments_in(&bad)).await;
+        assert_ne!(result.is_error, Some(true), "{tool}: {}", text(&result));
+        theirs.extend(look(tool, &result));
+        let frames = [&plainly, &result].map(|it| it.structured_content.as_ref().map(frame));
+        // What a terminal shows of a text depends on all of it, and lines of 100 kB are all that is read of a
+        // journal.
+        match tool {
+            "get_vm_console" | "send_vm_keys" => {}
+            "search_logs" => assert!(text(&result).contains("not everything was looked at")),
+            _ if frames[0] != frames[1] && tries_left > 0 => continue,
+            _ => assert_eq!(frames[0], frames[1], "{tool} says other things than without orders"),
+        }
+        break;
     }
+    let arguments = arguments_in(&bad);
     // The whole fails, or parts of it.
     let all = refusals(Rule::everything).into_iter().chain(refusals(|| Rule::under("/nodes/")));
     for rule in all {

@@ -264,7 +264,7 @@ async fn clock(node: &mut Asking, name: &NodeName) -> Known<i64> {
     let here = i64::midpoint(before, Timestamp::now().as_millisecond());
     let there = clock.time.ok_or_else(|| "the node did not say its time".to_owned())?;
     // Its answer is cut to whole seconds, which is half a second too little on average.
-    Ok((there * 1000 + 500 - here) / 1000)
+    Ok(there.saturating_mul(1000).saturating_add(500).saturating_sub(here) / 1000)
 }
 
 /// Versions that filter by themselves send only these; of others so many of the newest entries are looked at.

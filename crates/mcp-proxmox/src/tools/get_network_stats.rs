@@ -50,7 +50,7 @@ pub struct GetNetworkStats;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// With its interfaces' counters and errors (10 s; `all`: the worst); else guest NICs.
+    /// Adds its interfaces' counters and errors (10 s; `all`: the worst).
     node: Option<String>,
     /// Vmid or name.
     vm: Option<String>,

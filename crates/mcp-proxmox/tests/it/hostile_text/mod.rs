@@ -138,9 +138,11 @@ fn without_moments(text: &str) -> String {
     // An hour and its minutes are shown as one word where there are none.
     let mut words: Vec<_> =
         text.split(' ').map(|word| if is_long(word) { "…" } else { word }).collect();
-    // So are the seconds by which clocks differ.
+    // So are the seconds by which clocks differ, and those that something took.
     for at in 1..words.len() {
-        if words[at] == "s" && words[at - 1].bytes().all(|byte| byte.is_ascii_digit()) {
+        let bare = |word: &str| word.trim_matches(['(', ')', ',', ';', '.', ':']).to_owned();
+        let (before, unit) = (bare(words[at - 1]), bare(words[at]));
+        if unit == "s" && before.bytes().all(|byte| byte.is_ascii_digit()) {
             words[at - 1] = "…";
         }
     }

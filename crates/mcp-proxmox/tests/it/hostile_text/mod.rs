@@ -7,7 +7,7 @@
 mod elsewhere;
 pub mod world;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use mcp_proxmox::{
@@ -70,7 +70,9 @@ const TEXT: usize = 1200;
 const ALL: usize = 12_000;
 
 async fn client(sim: &Sim) -> RunningService<RoleClient, ()> {
-    let reader = Reader::new(settings(sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET));
+    // Each call is to meet what is answered to it.
+    let settings = settings(sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+    let reader = Reader::new(settings).sharing_for(Duration::ZERO);
     let policy = Policy::new(None, "".parse().unwrap(), Confirm::Never, None);
     connect(server(Access::new(Level::Write, reader)).under(Arc::new(policy))).await
 }

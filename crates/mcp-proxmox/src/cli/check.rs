@@ -166,10 +166,11 @@ fn privileges(rights: &Rights, world: &World) -> io::Result<ExitCode> {
         let tools = world.catalog().names().into_iter().filter(|name| need.tools.contains(name));
         let tools = tools.collect::<Vec<_>>().join(", ");
         let less = if *is_nothing { "nothing of it" } else { "less than everything" };
-        print(&format!(
-            "sees        {seen} of {}: {tools} will show {less}; needs {missing}",
-            need.what
-        ))?;
+        let so = match need.level {
+            Level::Read => format!("{tools} will show {less}"),
+            Level::Write => format!("{tools} will be refused on the rest"),
+        };
+        print(&format!("sees        {seen} of {}: {so}; needs {missing}", need.what))?;
     }
     let lines = view::mending(&seen, token);
     if !lines.is_empty() {

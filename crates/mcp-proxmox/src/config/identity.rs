@@ -31,6 +31,8 @@ fn user_and_name(
     realm: &str,
 ) -> Result<(String, String), Vec<Mistake>> {
     let in_id = |mistake: String| vec![("PVE_TOKEN_ID", mistake)];
+    // As it stands in a header.
+    let token_id = token_id.strip_prefix("PVEAPIToken=").unwrap_or(token_id);
     if token_id.contains('=') {
         return Err(in_id("it holds a `=`: put what is behind it into PVE_TOKEN_SECRET, and only what is before it here".to_owned()));
     }

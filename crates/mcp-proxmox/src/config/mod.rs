@@ -196,7 +196,8 @@ impl Config {
             };
         Self::read(&|setting| match source(setting) {
             Some(text) if !text.trim().is_empty() => Some(text),
-            _ => stand_in(setting).map(str::to_owned),
+            // Empty is not the same as left out: see `guards`.
+            empty => stand_in(setting).map(str::to_owned).or(empty),
         })
     }
 

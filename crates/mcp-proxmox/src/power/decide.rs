@@ -133,6 +133,19 @@ fn of_state(scene: &Scene, action: Action) -> Result<Standing, Failure> {
             _ => {}
         }
     }
+    // PVE takes a request for the HA manager at once, and what was asked before may come later.
+    let is_asked_to_stop = scene
+        .managed()
+        .is_some_and(|state| matches!(state.as_str(), "stopped" | "disabled" | "request_stop"));
+    if is_asked_to_stop
+        && !scene.state.is_down()
+        && !matches!(action, Action::Stop | Action::Shutdown(_))
+    {
+        return refuse(
+            "still runs, but the HA manager is about to stop it",
+            "wait until it is down (get_vm_status); then start_vm starts it again",
+        );
+    }
     let kept = "its saved memory is kept; start_vm resumes where it was";
     let fix = "a full or broken storage is the usual reason (list_storage); when that is mended, resume_vm lets it go on, and stop_vm gives it up";
     match (action, &scene.state) {

@@ -383,3 +383,13 @@ fn shells_are_told_how_to_complete_the_commands() {
     }
     assert_eq!(run(program().args(["completions", "cmd"])).0, 2);
 }
+
+#[test]
+fn what_the_server_would_refuse_is_not_written_for_a_client() {
+    let home = Home::new("refused");
+    let mut command = home.config(&["codex", "--access-tier", "write"]);
+    command.env("PVE_ALLOW_VMS", "");
+    let (code, stdout, stderr) = run(&mut command);
+    assert_ne!(code, 0, "{stdout}");
+    assert!(stderr.contains("PVE_ALLOW_VMS: it is set and empty"), "{stderr}");
+}

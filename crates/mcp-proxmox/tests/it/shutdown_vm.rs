@@ -160,6 +160,17 @@ async fn a_guest_that_the_ha_manager_starts_again_is_not_simply_down() {
 }
 
 #[tokio::test]
+async fn what_the_ha_manager_is_about_to_stop_is_not_said_to_run_by_any_other_tool() {
+    let sim = start_with(107, |guest| guest.ha = Some("stopped".to_owned())).await;
+    for tool in ["start_vm", "reboot_vm", "reset_vm", "suspend_vm", "resume_vm"] {
+        let told = refusal(&sim, tool, json!({ "vm": "107" })).await;
+        assert!(told.contains("the HA manager is about to stop it"), "{tool}: {told}");
+    }
+    let answer = answer(&sim, "stop_vm", json!({ "vm": "107", "dry_run": true })).await;
+    assert_eq!(answer["outcome"], "dry_run");
+}
+
+#[tokio::test]
 async fn an_older_pve_that_cannot_overrule_a_shutdown_says_so() {
     let sim = start_with(100, |guest| guest.takes = Takes::UntilTold).await;
     answer(&sim, "shutdown_vm", json!({ "vm": "100", "wait_seconds": 0 })).await;

@@ -276,6 +276,8 @@ fn server(
             // It need not be known here.
             value(setting).or_else(|| Some("00000000-0000-0000-0000-000000000000".to_owned()))
         }
+        // Empty is not the same as left out.
+        name if name == settings::ALLOW_VMS.variable => source(setting),
         _ => value(setting),
     })
     .map_err(|mistakes| mistakes.to_string())?;
@@ -286,7 +288,15 @@ fn server(
         .collect();
     let secret = settings::TOKEN_SECRET.variable;
     let fills_in_secret = match (is_secret_given, is_secret_written, client.secret) {
-        (true, _, _) => false,
+        (true, _, _) => {
+            if is_secret_written {
+                notes.push(format!(
+                    "the secret stays in the file that {} names, and is not in it",
+                    settings::TOKEN_SECRET_FILE.variable
+                ));
+            }
+            false
+        }
         (_, true, _) => {
             environment.extend(value(&settings::TOKEN_SECRET).map(|text| (secret, text)));
             notes.push("the token's secret is in it: let nobody else read the file".to_owned());

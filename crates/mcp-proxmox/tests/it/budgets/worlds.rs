@@ -104,6 +104,8 @@ impl World {
         self.sim.change(|cluster| {
             let guest = cluster.guest_mut(self.vm).unwrap();
             guest.lock = None;
+            // What an earlier call asked the HA manager for is over.
+            guest.ha = guest.ha.take().map(|_| "started".to_owned());
             guest.state = match action {
                 "start" => State::Stopped,
                 "resume" => State::Paused,

@@ -120,6 +120,8 @@ def steady(text):
     """Without what differs at every run: numbers, identifiers, and how wide they make a column."""
     drawn, words = text.split("</style>", 1)
     words = re.sub(r"UPID:[^\s<…]*…?", "UPID", words)
+    # An age has a second figure unless that is nothing: `4d` and `4d 1h` are one.
+    words = re.sub(r"\b(\d+[dhm]) \d+[hms]\b", r"\1", words)
     words = re.sub(r">([^<]*)<", lambda shown: ">" + re.sub(r"\d+(\.\d+)?", "0", shown[1]) + "<", words)
     return drawn + re.sub(r"[ …]+", " ", words)
 

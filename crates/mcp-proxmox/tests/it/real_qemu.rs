@@ -244,7 +244,7 @@ async fn what_is_typed_into_a_real_qemu_reaches_its_boot_loader_letter_by_letter
     assert_eq!(booted["pattern_came"], true, "{booted}");
     assert_eq!(booted["shows"], json!(["boot loader", "firmware"]), "{booted}");
     let text = "Aa zZ 09 !@#$%^&*()_+-={}[]|\\:;\"'<>,.?/~`";
-    let serial = json!({ "vm": 110, "serial": 0, "text": text, "listen_seconds": 3 });
+    let serial = json!({ "vm": 110, "serial": 0, "text": text, "listen_seconds": 20 });
     let serial = crate::power::answer(&sim, "send_vm_keys", serial).await;
     assert!(joined(&serial).contains(text), "{serial}");
     let listening = json!({ "vm": 110, "listen_seconds": 30, "until_pattern": "~`" });

@@ -72,6 +72,30 @@ fn is_time(place: &str, value: &Value) -> bool {
     place.ends_with("took") || value.as_str().is_some_and(is_moment)
 }
 
+/// The text without how long ago something was, which goes on while the faults strike.
+fn ageless(text: &str) -> String {
+    let is_duration = |word: &&str| {
+        let word = word.trim_start_matches('(');
+        let digits = word.strip_suffix(['d', 'h', 'm', 's']).unwrap_or_default();
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mut words: Vec<&str> = Vec::new();
+    for word in text.split(' ') {
+        if word.starts_with("ago") {
+            while words.pop_if(|last| is_duration(&&**last)).is_some() {}
+        }
+        words.push(word);
+    }
+    words.join(" ")
+}
+
+#[test]
+fn of_an_age_only_that_it_is_one_is_compared() {
+    assert_eq!(ageless("`a b` (1h 2m ago); c (3s ago)"), ageless("`a b` (59m ago); c (1d 3h ago)"));
+    assert_ne!(ageless("`a` (1h ago)"), ageless("`b` (1h ago)"));
+    assert_ne!(ageless("up 1h"), ageless("up 2h"));
+}
+
 /// Nothing at all, in any unit.
 fn is_zero(value: &str) -> bool {
     let value = value.trim_matches('"');
@@ -112,7 +136,11 @@ fn walk(value: &Value, place: String, places: &mut Places) {
         }
         Value::Null => {}
         value => {
-            let text = if is_time(&place, value) { "a time".to_owned() } else { value.to_string() };
+            let text = if is_time(&place, value) {
+                "a time".to_owned()
+            } else {
+                ageless(&value.to_string())
+            };
             places.entry(place).or_default().insert(text);
         }
     }

@@ -68,6 +68,30 @@ fn at_once(program: &mut Program, calls: &[(&str, Value)]) {
     }
 }
 
+/// The program behind the way to a simulator, after a call of every tool, and these calls.
+fn serving(sim: &Sim, way: &Way) -> (Program, Vec<(&'static str, Value)>) {
+    let upid = sim.change(|cluster| cluster.tasks[0].upid());
+    let calls: Vec<(&'static str, Value)> = TOOLS
+        .iter()
+        .map(|(tool, arguments, _)| {
+            (*tool, serde_json::from_str(&arguments.replace("$UPID", &upid)).unwrap())
+        })
+        .collect();
+    let mut command = program_for(sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+    command
+        .env("PVE_HOST", format!("127.0.0.1:{}", way.port()))
+        .env("PVE_TIMEOUT_SECONDS", "5")
+        .env("PVE_ACCESS_TIER", "write")
+        .env("PVE_CONFIRM", "never");
+    let program = tokio::task::block_in_place(|| {
+        let mut program = Program::start(&mut command);
+        program.initialize("2025-11-25");
+        calls.chunks(AT_ONCE).for_each(|calls| at_once(&mut program, calls));
+        program
+    });
+    (program, calls)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn faults_leave_no_memory_no_connection_and_no_file_with_the_program() {
     let n_faults = number("MCP_PROXMOX_FAULTS").map(|faults| usize::try_from(faults).unwrap());
@@ -75,25 +99,7 @@ async fn faults_leave_no_memory_no_connection_and_no_file_with_the_program() {
     let seed = number("MCP_PROXMOX_FAULT_SEED").unwrap_or(super::SEED);
     let sim = Sim::start(still()).await.unwrap();
     let way = Way::to(&sim).await;
-    let upid = sim.change(|cluster| cluster.tasks[0].upid());
-    let calls: Vec<(&str, Value)> = TOOLS
-        .iter()
-        .map(|(tool, arguments, _)| {
-            (*tool, serde_json::from_str(&arguments.replace("$UPID", &upid)).unwrap())
-        })
-        .collect();
-    let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
-    command
-        .env("PVE_HOST", format!("127.0.0.1:{}", way.port()))
-        .env("PVE_TIMEOUT_SECONDS", "5")
-        .env("PVE_ACCESS_TIER", "write")
-        .env("PVE_CONFIRM", "never");
-    let mut program = tokio::task::block_in_place(|| {
-        let mut program = Program::start(&mut command);
-        program.initialize("2025-11-25");
-        calls.chunks(AT_ONCE).for_each(|calls| at_once(&mut program, calls));
-        program
-    });
+    let (mut program, calls) = serving(&sim, &way);
     way.until_open(4).await;
     let before = figures(program.id());
     let mut after_first = None;
@@ -162,25 +168,7 @@ async fn slow_faults_leave_no_memory_no_connection_and_no_file_with_the_program(
     let n_rounds = SLOW_ROUNDS + n_faults / FOR_ONE_MORE;
     let sim = Sim::start(still()).await.unwrap();
     let way = Way::to(&sim).await;
-    let upid = sim.change(|cluster| cluster.tasks[0].upid());
-    let calls: Vec<(&str, Value)> = TOOLS
-        .iter()
-        .map(|(tool, arguments, _)| {
-            (*tool, serde_json::from_str(&arguments.replace("$UPID", &upid)).unwrap())
-        })
-        .collect();
-    let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
-    command
-        .env("PVE_HOST", format!("127.0.0.1:{}", way.port()))
-        .env("PVE_TIMEOUT_SECONDS", "5")
-        .env("PVE_ACCESS_TIER", "write")
-        .env("PVE_CONFIRM", "never");
-    let mut program = tokio::task::block_in_place(|| {
-        let mut program = Program::start(&mut command);
-        program.initialize("2025-11-25");
-        calls.chunks(AT_ONCE).for_each(|calls| at_once(&mut program, calls));
-        program
-    });
+    let (mut program, calls) = serving(&sim, &way);
     way.until_open(4).await;
     let before = figures(program.id());
     let mut memory = Slope::default();

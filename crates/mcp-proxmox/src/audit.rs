@@ -3,7 +3,9 @@
 //! **Invariants:** the first line is on the disk before anything is sent, and where it cannot be written
 //! nothing is. Every first line gets its second one, also when the call is cancelled, the client leaves or
 //! something panics: the outcome is then `unknown`, or `not_sent` where it had not come to that. No secret is in it.
+//! A write that is refused, or that nobody agrees to, has one line that says so.
 
+mod attempt;
 mod writer;
 
 use std::{
@@ -16,6 +18,7 @@ use jiff::Timestamp;
 use pve_client::Reader;
 use serde_json::{Map, Value, json};
 
+pub use self::attempt::{Aim, Attempt};
 use self::writer::Writer;
 use crate::{
     answer::clean::label,
@@ -53,20 +56,29 @@ pub fn about(
     found: &Found,
     agreed: Agreed,
 ) -> Map<String, Value> {
+    let mut about = who(pve, call, tool);
+    about.insert("arguments".to_owned(), arguments.clone());
+    about.insert("consent".to_owned(), agreed.word().into());
+    about.extend(target(found));
+    about
+}
+
+/// Who asks for it, through which client and tool.
+fn who(pve: &Reader, call: &Call, tool: &str) -> Map<String, Value> {
     let who = pve.token_id();
     let (user, token) = who.rsplit_once('!').unwrap_or((who, ""));
-    let about = json!({
-        "user": user,
-        "token": token,
-        "client": call.client,
-        "tool": tool,
-        "arguments": arguments,
-        "consent": agreed.word(),
+    let who = json!({ "user": user, "token": token, "client": call.client, "tool": tool });
+    who.as_object().cloned().unwrap_or_default()
+}
+
+/// What it is done to.
+fn target(found: &Found) -> Map<String, Value> {
+    let target = json!({
         "target": found.guest.to_string(),
         "node": label(found.guest.node.as_str()),
         "name": real_name(&found.listed).map(label),
     });
-    about.as_object().cloned().unwrap_or_default()
+    target.as_object().cloned().unwrap_or_default()
 }
 
 impl Audit {
@@ -102,13 +114,25 @@ impl Audit {
         self.writer.write(None).await.map_err(|error| unwritable(&error))
     }
 
+    fn next_id(&self) -> String {
+        let nth = self.n_writes.fetch_add(1, Ordering::Relaxed);
+        format!("{:x}-{nth}", std::process::id())
+    }
+
+    /// Adds a line about what has no second one.
+    async fn note(&self, event: &str, about: Map<String, Value>) -> io::Result<()> {
+        let mut line = Map::new();
+        line.insert("event".into(), event.into());
+        line.extend(about);
+        self.writer.write(Some(stamped(&self.next_id(), line))).await
+    }
+
     /// Records what is about to be sent. `sent` knows how far that came, where the call is given up.
     ///
     /// # Errors
     /// When the line cannot be written; then nothing may be sent.
     pub async fn open(&self, about: Map<String, Value>, sent: Sent) -> Result<Open<'_>, Failure> {
-        let nth = self.n_writes.fetch_add(1, Ordering::Relaxed);
-        let id = format!("{:x}-{nth}", std::process::id());
+        let id = self.next_id();
         let mut line = Map::new();
         line.insert("event".into(), "send".into());
         line.extend(about.clone());

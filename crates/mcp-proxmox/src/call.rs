@@ -8,7 +8,7 @@ use std::{
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::time::{Duration, Instant};
 
-use crate::{person::Person, policy::Policy, sent::Sent, tier::Level};
+use crate::{audit::Aim, person::Person, policy::Policy, sent::Sent, tier::Level};
 
 /// The whole time of one call, in seconds, for all its requests, checks and waits. Some clients give up
 /// after 60 s.
@@ -35,6 +35,8 @@ pub struct Call {
     pub limits: Arc<Limits>,
     /// What it has sent that changes a guest.
     pub sent: Sent,
+    /// The guest that it is to change, once that is found.
+    pub aim: Aim,
 }
 
 /// What this server offers: how much may be done, and with which tools. Where, is in the [`Policy`].
@@ -98,6 +100,7 @@ impl Call {
             client: None,
             limits: Arc::default(),
             sent: Sent::default(),
+            aim: Aim::default(),
         }
     }
 

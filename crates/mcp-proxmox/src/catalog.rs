@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use crate::{
     answer::{Answer, Output, cost},
     arguments,
+    audit::Attempt,
     call::Call,
     failure::Failure,
     schema,
@@ -179,6 +180,7 @@ impl Catalog {
             return Err(NotOffered::Unknown(arguments::nearest(name, names)));
         };
         let failure = Failure::new(format!("`{name}` is not offered by this server"));
+        let failure = if entry.level > Level::Read { failure.refused() } else { failure };
         Err(NotOffered::Withheld(if entry.level > self.level {
             failure.hint("it changes the cluster: only a server that was started with PVE_ACCESS_TIER=write has it; its user decides that")
         } else {
@@ -212,8 +214,25 @@ impl Offered {
     }
 
     /// Checks the arguments and does the work. A panic becomes an answer, and what nobody asked for in particular is
-    /// bounded.
+    /// bounded. A write that is refused is recorded.
     pub async fn call(
+        &self,
+        access: &Access,
+        call: &Call,
+        arguments: Map<String, Value>,
+    ) -> Result<Answer, Failure> {
+        if self.entry.level == Level::Read {
+            return self.answer(access, call, arguments).await;
+        }
+        let attempt = Attempt::of(access.reader(), call, self.entry.name, &arguments);
+        let result = self.answer(access, call, arguments).await;
+        match attempt {
+            Some(attempt) => attempt.came_to(result).await,
+            None => result,
+        }
+    }
+
+    async fn answer(
         &self,
         access: &Access,
         call: &Call,
@@ -233,7 +252,9 @@ impl Offered {
             Ok(Ok(Ok(Answer::Structured(answer)))) if is_plain => {
                 Ok(Answer::Structured(cost::bounded(answer, self.way_to_the_rest())))
             }
-            Ok(Ok(outcome)) => outcome,
+            Ok(Ok(outcome)) => {
+                outcome.map_err(|failure| failure.for_token(access.reader().token_id()))
+            }
             Ok(Err(_panic)) => Err(Failure::bug(self.entry.name)),
             Err(_elapsed) => Err(Failure::new(format!(
                 "`{}` was not done after {} s and was given up",
@@ -242,6 +263,21 @@ impl Offered {
             ))
             .hint("ask for less at once, or see with list_nodes whether a node hangs")),
         }
+    }
+}
+
+/// Records that a tool was called which is not offered, where it is one that writes, and says the same.
+pub async fn refused(
+    access: &Access,
+    call: &Call,
+    tool: &str,
+    arguments: &Map<String, Value>,
+    failure: Failure,
+) -> Failure {
+    let attempt = Attempt::of(access.reader(), call, tool, arguments);
+    match attempt.filter(|_| failure.is_refused()) {
+        Some(attempt) => attempt.came_to(Err(failure.clone())).await.err().unwrap_or(failure),
+        None => failure,
     }
 }
 

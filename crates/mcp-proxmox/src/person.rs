@@ -154,8 +154,9 @@ impl Person {
                 "{what} needs the user's consent, and {why}; nothing was sent"
             ))
             .hint(format!(
-                "ask the user: \u{201c}{asked}\u{201d} If they agree, call again with `confirm: true` (on the command line: --yes)"
-            ))),
+                "ask the user: \u{201c}{asked}\u{201d} If they agree, call again with `confirm: true`"
+            ))
+            .refused()),
         }
     }
 }

@@ -100,7 +100,8 @@ impl Policy {
         let refused = |variable: &str, why: &str| {
             let what = format!("{vmid} {why} {variable}, so nothing was sent");
             Err(Failure::new(what)
-                .hint("only the user can change that setting; do not try a way around it"))
+                .hint("only the user can change that setting; do not try a way around it")
+                .refused())
         };
         if self.protect.contains(vmid, tags(), pool) {
             return refused("PVE_PROTECT_VMS", "is protected by");

@@ -11,7 +11,7 @@ use hyper::upgrade::Upgraded;
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    Answer, Error, Get, LostWhy, Method, Post, Settings, Token, UnreadableWhy,
+    Answer, Error, Fingerprint, Get, LostWhy, Method, Post, Settings, Token, UnreadableWhy,
     console::Opening,
     endpoint::Whole,
     envelope::Parsed,
@@ -98,7 +98,13 @@ impl Reader {
 
     /// The host that is asked: of several, the one that works as far as is known.
     pub fn host(&self) -> String {
-        self.shared.hosts.current().map(ToString::to_string).unwrap_or_default()
+        let current = self.shared.hosts.current();
+        current.map(|endpoint| endpoint.host().to_string()).unwrap_or_default()
+    }
+
+    /// The certificate that this host showed, and that was trusted. `None` before the first connection.
+    pub fn certificate(&self) -> Option<Fingerprint> {
+        self.shared.hosts.current()?.certificate()
     }
 
     /// `root@pam!monitor`: who asks.

@@ -20,7 +20,7 @@ use rustls::{AlertDescription, CertificateError};
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::{Tls, TlsProblem, UnsentKind};
+use crate::{Tls, TlsProblem, UnsentKind, verifier::Trusted};
 
 /// How long a connection may take, from the name to the end of the TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -46,8 +46,8 @@ struct NotResolved;
 type Pending<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
 
 impl Connector {
-    pub(crate) fn new(tls: &Tls) -> Result<Self, TlsProblem> {
-        let config = tls.config()?;
+    pub(crate) fn new(tls: &Tls, trusted: &Trusted) -> Result<Self, TlsProblem> {
+        let config = tls.config(trusted)?;
         let mut tcp = HttpConnector::new_with_resolver(Resolver);
         tcp.enforce_http(false);
         tcp.set_nodelay(true);

@@ -24,7 +24,8 @@ use hyper_util::{
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    Error, Host, LostWhy, Method, Tls, TlsProblem, Trust, UnreadableWhy, Unsent, UnsentKind,
+    Error, Fingerprint, Host, LostWhy, Method, Tls, TlsProblem, Trust, UnreadableWhy, Unsent,
+    UnsentKind,
     answer::{self, Question},
     body,
     connector::{Connector, NotConnected},
@@ -33,6 +34,7 @@ use crate::{
     outgoing::{self, Call, without_query},
     places::{self, Full as FullUp, Place, Places},
     underway::Underway,
+    verifier::Trusted,
     websocket,
 };
 
@@ -68,6 +70,7 @@ pub(crate) struct Whole {
 struct Clients {
     pooled: Http,
     fresh: Http,
+    trusted: Trusted,
 }
 
 /// Why a request had no answer.
@@ -106,6 +109,11 @@ impl Endpoint {
 
     pub(crate) fn host(&self) -> &Host {
         &self.host
+    }
+
+    /// Which certificate was trusted last.
+    pub(crate) fn certificate(&self) -> Option<Fingerprint> {
+        self.clients.get()?.as_ref().ok()?.trusted.get()
     }
 
     /// Sends a request and reads its whole answer.
@@ -316,7 +324,8 @@ impl Span {
 
 impl Clients {
     fn new(tls: &Tls) -> Result<Self, TlsProblem> {
-        let connector = Connector::new(tls)?;
+        let trusted = Trusted::default();
+        let connector = Connector::new(tls, &trusted)?;
         // Repetition is decided here and not by hyper, which does not know what a request does.
         let pooled = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
@@ -328,7 +337,7 @@ impl Clients {
             .pool_max_idle_per_host(0)
             .retry_canceled_requests(false)
             .build(connector);
-        Ok(Self { pooled, fresh })
+        Ok(Self { pooled, fresh, trusted })
     }
 }
 

@@ -79,9 +79,9 @@ impl Hosts {
     }
 
     /// The host that would be asked now. `None` never happens.
-    pub(crate) fn current(&self) -> Option<&Host> {
+    pub(crate) fn current(&self) -> Option<&Endpoint> {
         let up = self.0.iter().find(|endpoint| endpoint.health.is_up());
-        up.or(self.0.first()).map(Endpoint::host)
+        up.or(self.0.first())
     }
 
     /// Sends a request to the first host that takes it, and reads its whole answer.
@@ -293,7 +293,7 @@ mod tests {
         };
         assert_eq!(order(), "abc");
         hosts.0[0].health.fails(&UnsentKind::Refused);
-        assert_eq!((order().as_str(), hosts.current().unwrap().name.as_str()), ("bca", "b"));
+        assert_eq!((order().as_str(), hosts.current().unwrap().host().name.as_str()), ("bca", "b"));
         tokio::time::advance(PAUSE).await;
         assert_eq!(order(), "abc", "its time has come");
         assert_eq!(order(), "bca", "and one request was enough to try it");

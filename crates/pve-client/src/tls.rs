@@ -14,7 +14,7 @@ use rustls_pki_types::{
 use crate::{
     Fingerprint, TlsProblem,
     certificate::Certificate,
-    verifier::{Check, Verifier},
+    verifier::{Check, Trusted, Verifier},
 };
 
 /// How connections are secured.
@@ -90,8 +90,8 @@ pub enum InvalidCaBundle {
 pub struct InvalidServerName;
 
 impl Tls {
-    /// What rustls needs, and what it may say when it cannot have it.
-    pub(crate) fn config(&self) -> Result<ClientConfig, TlsProblem> {
+    /// What rustls needs, and what it may say when it cannot have it. `trusted` learns which certificate was.
+    pub(crate) fn config(&self, trusted: &Trusted) -> Result<ClientConfig, TlsProblem> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let check = match &self.trust {
             Trust::PublicRoots => chain(public_roots(), Arc::new([]), &provider)?,
@@ -101,7 +101,8 @@ impl Tls {
             Trust::Pinned(fingerprints) => Check::Pinned(fingerprints.clone()),
             Trust::Anything => Check::Nothing,
         };
-        let verifier = Verifier::new(check, provider.signature_verification_algorithms);
+        let algorithms = provider.signature_verification_algorithms;
+        let verifier = Verifier::new(check, trusted.clone(), algorithms);
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| TlsProblem::Other(error.to_string()))?
@@ -283,7 +284,7 @@ mod tests {
         for trust in
             [Trust::PublicRoots, Trust::Ca(bundle), Trust::Pinned(Vec::new()), Trust::Anything]
         {
-            let config = Tls { trust, server_name: None }.config().unwrap();
+            let config = Tls { trust, server_name: None }.config(&Trusted::default()).unwrap();
             assert!(config.alpn_protocols.is_empty(), "only HTTP/1.1 is spoken");
         }
     }

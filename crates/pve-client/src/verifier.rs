@@ -3,7 +3,7 @@
 //! **Invariant:** the signature of the handshake is verified whatever is trusted, so that a pinned
 //! certificate proves something: whoever presents it must have its key.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::{
     CertificateError, DigitallySignedStruct, OtherError, SignatureScheme,
@@ -17,10 +17,15 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::{Fingerprint, TlsProblem, certificate::Certificate};
 
+/// The certificate that was trusted last, for whoever wants to compare it. All clones hold the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trusted(Arc<Mutex<Option<Fingerprint>>>);
+
 /// One verifier for all that can be trusted.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     check: Check,
+    trusted: Trusted,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
@@ -37,13 +42,15 @@ pub(crate) enum Check {
 }
 
 impl Verifier {
-    pub(crate) fn new(check: Check, algorithms: WebPkiSupportedAlgorithms) -> Self {
-        Self { check, algorithms }
+    pub(crate) fn new(
+        check: Check,
+        trusted: Trusted,
+        algorithms: WebPkiSupportedAlgorithms,
+    ) -> Self {
+        Self { check, trusted, algorithms }
     }
-}
 
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
+    fn check(
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
@@ -66,6 +73,31 @@ impl ServerCertVerifier for Verifier {
             }
             Check::Nothing => Ok(ServerCertVerified::assertion()),
         }
+    }
+}
+
+impl Trusted {
+    pub(crate) fn get(&self) -> Option<Fingerprint> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, fingerprint: Fingerprint) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(fingerprint);
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified = self.check(end_entity, intermediates, server_name, ocsp_response, now)?;
+        self.trusted.set(Fingerprint::of(end_entity));
+        Ok(verified)
     }
 
     fn verify_tls12_signature(

@@ -1,13 +1,17 @@
 //! `mcp-proxmox call TOOL …`: one call, for people and scripts, without an MCP client.
 
-use std::{io, process::ExitCode};
+use std::{ffi::OsString, io, process::ExitCode};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
 
 use super::{World, complain, print, tell};
 use crate::{
-    answer::Answer, call::Call, catalog::NotOffered, person::Person, signals::told_to_end,
+    answer::Answer,
+    call::Call,
+    catalog::{self, Catalog, NotOffered},
+    person::Person,
+    signals::told_to_end,
     tier::Level,
 };
 
@@ -30,6 +34,7 @@ pub(super) fn command() -> Command {
         )
         .arg(Arg::new("save").long("save").value_name("FILE").help("Where to write a picture"))
         .arg(Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Agree to what would be asked before a write"))
+        .arg(Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Only check what a write would do: the same as dry_run"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the structured answer as JSON"))
 }
 
@@ -40,9 +45,18 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> io::Result<ExitC
     let words: Vec<&str> =
         options.get_many::<String>("arguments").into_iter().flatten().map(String::as_str).collect();
     let catalog = world.catalog();
+    let mut call = Call::begin(world.config.zone.clone())
+        .within(&world.limits())
+        .under(world.policy())
+        .from_client(Some("command line".to_owned()));
+    let access = world.access();
     let offered = match catalog.find(name) {
         Ok(offered) => offered,
-        Err(NotOffered::Withheld(failure)) => return Ok(complain(&failure.to_string(), 1)),
+        Err(NotOffered::Withheld(failure)) => {
+            let given = given(name, &words, options);
+            let failure = catalog::refused(&access, &call, name, &given, failure).await;
+            return Ok(complain(&failure.for_person().to_string(), 1));
+        }
         Err(NotOffered::Unknown(near)) => {
             let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
             return Ok(complain(
@@ -51,18 +65,20 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> io::Result<ExitC
             ));
         }
     };
-    let arguments = match arguments(&words, offered.input_schema()) {
+    let mut arguments = match arguments(&words, offered.input_schema()) {
         Ok(arguments) => arguments,
         Err(complaint) => return Ok(complain(&complaint, 2)),
     };
+    if options.get_flag("dry-run") {
+        if !takes(offered.input_schema(), DRY_RUN) {
+            return Ok(complain(&format!("`{name}` changes nothing, so there is no --dry-run"), 2));
+        }
+        arguments.insert(DRY_RUN.to_owned(), true.into());
+    }
     if options.contains_id("save") && offered.output_schema().is_some() {
         let wrong = format!("`{name}` answers with no picture that --save could write");
         return Ok(complain(&wrong, 2));
     }
-    let mut call = Call::begin(world.config.zone.clone())
-        .within(&world.limits())
-        .under(world.policy())
-        .from_client(Some("command line".to_owned()));
     let person = if options.get_flag("yes") {
         Person::who_agreed()
     } else {
@@ -71,7 +87,6 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> io::Result<ExitC
     call = call.with_person(person);
     let is_waited_for = arguments.get("wait_seconds").is_none_or(|seconds| !is_zero(seconds));
     let sent = call.sent.clone();
-    let access = world.access();
     let answer = tokio::select! {
         answer = offered.call(&access, &call, arguments) => answer,
         told = async {
@@ -103,11 +118,22 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> io::Result<ExitC
             }
         }
         Err(failure) => {
-            tell(&failure.to_string());
+            tell(&failure.for_person().to_string());
             return Ok(ExitCode::FAILURE);
         }
     }
     Ok(code)
+}
+
+/// The arguments of a tool that is not offered, for the record.
+fn given(name: &str, words: &[&str], options: &ArgMatches) -> Map<String, Value> {
+    let all = Catalog::new(catalog::ALL, Level::Write, |entry| entry.name == name);
+    let read = all.tools().next().map(|tool| arguments(words, tool.input_schema()));
+    let mut given = read.and_then(Result::ok).unwrap_or_default();
+    if options.get_flag("dry-run") {
+        given.insert(DRY_RUN.to_owned(), true.into());
+    }
+    given
 }
 
 /// The exit code of a write. Scripts must not take one for done that is not known to be.
@@ -160,7 +186,7 @@ fn arguments(words: &[&str], schema: &Map<String, Value>) -> Result<Map<String, 
         }
         let (key, value) = word
             .split_once('=')
-            .ok_or_else(|| format!("`{word}` is not an argument: write key=value"))?;
+            .ok_or_else(|| format!("`{word}` is not an argument: {}", instead_of(word, schema)))?;
         if is_switch(key) && value.is_empty() {
             return Err(format!("`{key}=` says neither yes nor no: write `{key}` or `{key}=no`"));
         }
@@ -183,6 +209,39 @@ fn arguments(words: &[&str], schema: &Map<String, Value>) -> Result<Map<String, 
     }
     Ok(arguments)
 }
+
+/// What somebody may have meant by a word without `=`: the argument that the tool needs most.
+fn instead_of(word: &str, schema: &Map<String, Value>) -> String {
+    let of = |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten();
+    let required = of("required").filter_map(Value::as_str).next();
+    let known = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let names: Vec<_> = known.map(|(name, _)| format!("`{name}`")).collect();
+    match required {
+        Some(_) if word.starts_with('-') => "write key=value".to_owned(),
+        Some(name) => format!("write `{name}={word}`"),
+        None if names.is_empty() => "this tool takes none".to_owned(),
+        None => format!("write key=value; this tool takes {}", names.join(", ")),
+    }
+}
+
+/// Whether a tool has this argument.
+fn takes(schema: &Map<String, Value>, name: &str) -> bool {
+    schema.get("properties").is_some_and(|all| all.get(name).is_some())
+}
+
+/// How to write what somebody wrote as a flag of `call`, where its tool has an argument of that name.
+pub(super) fn instead_of_flag(flag: &str, words: &[OsString]) -> Option<String> {
+    let flag = flag.trim_start_matches('-');
+    let (name, value) = flag.split_once('=').unwrap_or((flag, "…"));
+    let name = name.replace('-', "_");
+    let tool = catalog::ALL.iter().find(|entry| words.iter().any(|word| word == entry.name))?;
+    let everything = Catalog::new(catalog::ALL, tool.level, |entry| entry.name == tool.name);
+    let is_there = takes(everything.tools().next()?.input_schema(), &name);
+    is_there.then(|| format!("arguments of tools are written without hyphens: `{name}={value}`"))
+}
+
+/// The argument of every write that is only to be checked.
+const DRY_RUN: &str = "dry_run";
 
 /// Tab-separated rows as columns.
 fn aligned(text: &str) -> String {
@@ -226,7 +285,10 @@ mod tests {
         let words = ["vm=101", "node=pve1", "node=pve2", "columns=[\"a\"]"];
         let none = Map::new();
         assert_eq!(Value::Object(arguments(&words, &none).unwrap()), wanted);
-        assert!(arguments(&["vm"], &none).unwrap_err().contains("key=value"));
+        let schema = json!({ "properties": { "vm": {} } });
+        let told = arguments(&["vm"], schema.as_object().unwrap()).unwrap_err();
+        assert!(told.contains("write key=value; this tool takes `vm`"), "{told}");
+        assert!(arguments(&["vm"], &none).unwrap_err().contains("takes none"));
     }
 
     #[test]

@@ -48,7 +48,8 @@ pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     };
-    print("address     ok\nTLS         ok\nAPI         ok\ntoken       ok")?;
+    let certificate = shown(reader);
+    print(&format!("address     ok\nTLS         ok{certificate}\nAPI         ok\ntoken       ok"))?;
     if let Some(skew) = found.date.and_then(|date| skew(date, SystemTime::now())) {
         print(&format!("clock       {skew}"))?;
     }
@@ -79,7 +80,7 @@ pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
         }
         Err(error) => {
             let failure = Failure::from_pve("ask PVE for the token's privileges", &error);
-            print(&format!("\n{failure}"))?;
+            print(&format!("\n{}", failure.for_token(world.config.pve.token.id()).within_check()))?;
             Ok(ExitCode::FAILURE)
         }
     }
@@ -97,15 +98,15 @@ async fn hosts(world: &World) -> io::Result<()> {
         let reader = Reader::new(settings);
         let version = reader.get(version::version()).await?;
         let cluster = reader.get(cluster::status()).await.ok().and_then(|status| name(&status));
-        Ok::<_, Error>((version, cluster))
+        Ok::<_, Error>((version, cluster, shown(&reader)))
     });
     let mut clusters = BTreeSet::new();
     for (host, look) in all.iter().zip(join_all(looks).await) {
         match look {
-            Ok((found, cluster)) => {
+            Ok((found, cluster, certificate)) => {
                 let version = found.version.as_deref().map_or_else(|| "unknown".to_owned(), label);
                 let of = cluster.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
-                print(&format!("host        {host}: ok, version {version}{of}"))?;
+                print(&format!("host        {host}: ok, version {version}{of}{certificate}"))?;
                 clusters.extend(cluster);
             }
             Err(error) => {
@@ -120,6 +121,14 @@ async fn hosts(world: &World) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// The certificate that was shown, to be compared with the node's own word, or pinned.
+fn shown(reader: &Reader) -> String {
+    let fingerprint = reader.certificate();
+    fingerprint
+        .map(|shown| format!(", certificate's SHA-256 fingerprint {shown}"))
+        .unwrap_or_default()
 }
 
 /// What a node belongs to.
@@ -158,6 +167,9 @@ fn privileges(rights: &Rights, world: &World) -> io::Result<ExitCode> {
     for (path, held) in view::by_path(rights) {
         print(&format!("            {path}: {held}"))?;
     }
+    if rights.may_everything() {
+        print(&almighty(world.config.tier))?;
+    }
     for Seen { need, seen, missing, is_nothing } in &seen {
         let Some(missing) = missing else {
             print(&format!("sees        {seen} of {}", need.what))?;
@@ -186,9 +198,21 @@ fn privileges(rights: &Rights, world: &World) -> io::Result<ExitCode> {
     Ok(if is_blind { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// What is said of a token that may do everything, and of what this server does of it.
+fn almighty(tier: Level) -> String {
+    let does = match tier {
+        Level::Read => "only looks, in the tier read",
+        Level::Write => "starts, stops and types, in the tier write, and does nothing else",
+    };
+    format!(
+        "warning     this token may do everything in the cluster. This server {does}, but whoever gets the secret has it all: \
+         use a token of a user who may only what is needed (docs/access.md)"
+    )
+}
+
 /// What is said where a connection is accepted and then nothing comes.
 const MUTE: &str = "the host accepts connections, but nothing there answers the TLS handshake\n\n\
-    hint: only the user can mend this: is it pveproxy that listens on this port, and does it hang? \
+    hint: is it pveproxy that listens on this port, and does it hang? \
     `systemctl restart pveproxy` on the node does no harm to guests";
 
 /// Whether the address is right all the same, where no connection came about in time.

@@ -21,7 +21,10 @@ use std::{
     sync::Arc,
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{
+    Arg, ArgAction, ArgMatches, Command,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use pve_client::Reader;
 
 use crate::{
@@ -46,7 +49,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             // Help and version are asked for, and go to standard output; everything else is a mistake.
             let code = if error.use_stderr() { 2 } else { 0 };
             return match error.print().or_else(unless_closed) {
-                Ok(()) => ExitCode::from(code),
+                Ok(()) => {
+                    if let Some(hint) = flag_hint(&error, &arguments) {
+                        tell(&format!("\nhint: {hint}"));
+                    }
+                    ExitCode::from(code)
+                }
                 Err(error) => unwritten(&error),
             };
         }
@@ -59,6 +67,23 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     // A read of standard input may still be blocked in a thread; it must not hold up the end.
     runtime.shutdown_background();
     code
+}
+
+/// What to write instead of a flag that there is not.
+fn flag_hint(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    let is_call = arguments.iter().any(|argument| argument == "call");
+    let at = |word: &str| arguments.iter().position(|argument| argument == word);
+    if !is_unknown || !is_call {
+        return None;
+    }
+    if at(flag) < at("call")
+        && call::command().get_arguments().any(|own| own.get_long() == flag.strip_prefix("--"))
+    {
+        return Some(format!("{flag} belongs behind the tool: `mcp-proxmox call TOOL … {flag}`"));
+    }
+    call::instead_of_flag(flag, arguments)
 }
 
 /// # Errors

@@ -8,6 +8,7 @@ mod guest_set;
 mod host;
 mod identity;
 mod pins;
+mod placeholder;
 mod reading;
 pub mod settings;
 
@@ -112,6 +113,7 @@ impl Config {
     /// Reads the configuration. `source` gives what the user wrote for a setting, if anything.
     pub fn read(source: &dyn Fn(&Setting) -> Option<String>) -> Result<Self, Mistakes> {
         let mut read = Reading { source, mistakes: Vec::new(), warnings: Vec::new() };
+        read.placeholders();
         let port = read.one(&settings::PORT, host::port).unwrap_or(8006);
         let mut hosts = read.required(&settings::HOST, |text| host::list(text, port));
         read.name_hosts(hosts.as_deref_mut().unwrap_or_default());

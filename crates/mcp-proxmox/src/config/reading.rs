@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Mistake, ToolChoice, identity, pins,
+    placeholder::{is_placeholder, placeholder_in},
     settings::{self, Setting},
 };
 use crate::{
@@ -25,17 +26,6 @@ pub(super) struct Reading<'a> {
     pub(super) source: &'a dyn Fn(&Setting) -> Option<String>,
     pub(super) mistakes: Vec<Mistake>,
     pub(super) warnings: Vec<String>,
-}
-
-/// A client that did not fill in a placeholder hands it on as it is: `${X}`, `${env:X}`, `{env:X}`, `$PVE_X`, `%PVE_X%`.
-fn is_placeholder(text: &str) -> bool {
-    let is_name = |name: &str| {
-        name.starts_with("PVE_") && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    };
-    let is_braced = text.starts_with("${") || text.starts_with("{env:");
-    is_braced && text.ends_with('}')
-        || text.strip_prefix('$').is_some_and(is_name)
-        || text.strip_prefix('%').and_then(|text| text.strip_suffix('%')).is_some_and(is_name)
 }
 
 /// Without the blanks and quotes that come with copying.
@@ -65,7 +55,41 @@ impl Reading<'_> {
         // It may be the secret.
         let text = Zeroizing::new((self.source)(setting)?);
         let text = unquoted(&text);
-        (!text.is_empty() && !is_placeholder(text)).then(|| text.to_owned())
+        let is_given = !text.is_empty() && !is_placeholder(text) && placeholder_in(text).is_none();
+        is_given.then(|| text.to_owned())
+    }
+
+    /// Looks for placeholders that clients left within a value. It is told here alone, for every setting; as the
+    /// value is not known, it counts as not set elsewhere.
+    pub(super) fn placeholders(&mut self) {
+        for setting in settings::ALL {
+            let Some(text) = (self.source)(setting).map(Zeroizing::new) else { continue };
+            let text = unquoted(&text);
+            let Some(found) = placeholder_in(text).filter(|_| !is_placeholder(text)) else {
+                continue;
+            };
+            // Of a secret nothing is repeated.
+            let is_secret = setting.variable == settings::TOKEN_SECRET.variable;
+            let named =
+                if is_secret { String::new() } else { format!("`{}`, ", clean::label(found)) };
+            let wrong = format!(
+                "it holds {named}a placeholder that the client did not fill in: set the variable where the client is started, or write what it stands for"
+            );
+            self.wrong(setting, wrong);
+        }
+    }
+
+    /// Why there is nothing of a setting that is needed, where that is not told yet.
+    fn not_set(&mut self, setting: &Setting) {
+        if self.mistakes.iter().any(|told| told.variable == setting.variable) {
+            return;
+        }
+        let why = if self.is_unfilled(setting) {
+            "it is not set: it holds a placeholder that the client did not fill in"
+        } else {
+            "it is not set"
+        };
+        self.wrong(setting, format!("{why}. {}", setting.help));
     }
 
     /// Looks at what guards writes. What the client did not fill in would guard nothing, and nobody would notice.
@@ -124,7 +148,7 @@ impl Reading<'_> {
         read: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
         if self.value(setting).is_none() {
-            self.wrong(setting, format!("it is not set. {}", setting.help));
+            self.not_set(setting);
             return None;
         }
         self.one(setting, read)
@@ -156,7 +180,7 @@ impl Reading<'_> {
             })
         });
         let Some(token_id) = self.value(&settings::TOKEN_ID) else {
-            self.wrong(&settings::TOKEN_ID, format!("it is not set. {}", settings::TOKEN_ID.help));
+            self.not_set(&settings::TOKEN_ID);
             return None;
         };
         // The other parts are checked even where the secret is missing.
@@ -197,10 +221,7 @@ impl Reading<'_> {
                 Some((secret, &settings::TOKEN_SECRET_FILE))
             }
             (None, None) => {
-                self.wrong(
-                    &settings::TOKEN_SECRET,
-                    format!("it is not set. {}", settings::TOKEN_SECRET.help),
-                );
+                self.not_set(&settings::TOKEN_SECRET);
                 None
             }
         }

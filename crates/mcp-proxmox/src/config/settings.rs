@@ -90,7 +90,7 @@ settings! {
         "How long one request to PVE may take, 5 to 300; PVE itself gives up after 30 and then says why [default: 35]";
     TIMEZONE = "PVE_TIMEZONE", Some("timezone"), "ZONE", "How times are shown: an IANA name or local [default: UTC]";
     AUDIT_LOG = "PVE_AUDIT_LOG", Some("audit-log"), "FILE",
-        "A file for two JSON lines per write, before and after; if it cannot be written, nothing is changed [default: not kept]";
+        "A file for two JSON lines per write, before and after, and one for a write that is refused; if it cannot be written, nothing is changed [default: not kept]";
     LOG = "PVE_LOG", Some("log"), "FILTER",
         "What is logged to stderr: error, warn, info (each request to PVE), or module=level,… [default: warn]";
 }

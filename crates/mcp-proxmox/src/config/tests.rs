@@ -102,6 +102,28 @@ fn an_empty_value_and_an_unfilled_placeholder_count_as_not_set() {
 }
 
 #[test]
+fn a_placeholder_within_a_value_is_told_as_one_whatever_the_setting() {
+    for setting in settings::ALL {
+        for (value, shown) in [
+            ("tag:${T}", "`${T}`"),
+            ("x{env:HOME}/y", "`{env:HOME}`"),
+            ("$HOME/ca.pem", "`$HOME`"),
+            ("C:%APPDATA%/a", "`%APPDATA%`"),
+            ("pve.${user_config.domain}", "`${user_config.domain}`"),
+        ] {
+            let told = mistakes(&[(setting.variable, value)]);
+            let of_setting = told.matches(&format!("\n  {}: ", setting.variable)).count();
+            assert_eq!(of_setting, 1, "{value}: {told}");
+            assert!(told.contains("a placeholder that the client did not fill in"), "{told}");
+            let is_secret = setting.variable == "PVE_TOKEN_SECRET";
+            assert_eq!(told.contains(shown), !is_secret, "{value}: {told}");
+        }
+    }
+    let told = mistakes(&[("PVE_HOST", "${PVE_HOST}")]);
+    assert!(told.contains("PVE_HOST: it is not set: it holds a placeholder"), "{told}");
+}
+
+#[test]
 fn a_guard_of_writes_that_was_not_filled_in_is_a_mistake() {
     let write = ("PVE_ACCESS_TIER", "write");
     for (guard, instead) in [

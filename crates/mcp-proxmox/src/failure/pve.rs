@@ -1,8 +1,10 @@
 //! Failures of requests to PVE, in words that name the next step.
 
-use pve_client::{Error, LostWhy, Method, Refusal, RefusalKind, TlsProblem, Unsent, UnsentKind};
+use std::net::IpAddr;
 
-use super::Failure;
+use pve_client::{Error, LostWhy, Method, Refusal, RefusalKind, Unsent, UnsentKind};
+
+use super::{Failure, tls};
 use crate::{
     answer::clean::{label, paragraph, quoted, sentence},
     rights::grant,
@@ -176,7 +178,12 @@ fn unsent_advice(unsent: &Unsent) -> &'static str {
         UnsentKind::Silent(_) => {
             "the node may be overloaded or cut off: list_nodes tells how the nodes are; ask again in half a minute"
         }
-        UnsentKind::Tls(problem) => tls_advice(problem),
+        UnsentKind::Tls(problem) => tls::advice(problem),
+        _ if is_refused_by_this_machine(unsent) => {
+            "only the user can mend this: PVE_HOST is this machine itself, and within a container that container; name the \
+             node as it is reached from there. What runs around a container is `host.docker.internal` in Docker Desktop, and \
+             elsewhere with `--network host`; `mcp-proxmox check` shows it step by step"
+        }
         _ if !unsent.others.is_empty() => {
             "only the user can mend this: is one of these hosts up, and are PVE_HOST and PVE_PORT right? `mcp-proxmox check` shows each"
         }
@@ -186,55 +193,20 @@ fn unsent_advice(unsent: &Unsent) -> &'static str {
     }
 }
 
-/// The ways to trust a certificate, the safest first.
-fn tls_advice(problem: &TlsProblem) -> &'static str {
-    match problem {
-        TlsProblem::UnknownIssuer { given, .. } if !given.is_empty() => {
-            "only the user can mend this: the file of PVE_TLS_CA_FILE is from another cluster, or this is another server; copy \
-             /etc/pve/pve-root-ca.pem from a node of this cluster, or leave the file out where a public authority signed, or set \
-             PVE_TLS_FINGERPRINT instead of it, after comparing the fingerprint on the node (`pvenode cert info`)"
-        }
-        TlsProblem::UnknownIssuer { is_self_signed: true, .. } => {
-            "only the user can mend this: set PVE_TLS_FINGERPRINT to the fingerprint after comparing it on the node (`pvenode cert info`); \
-             PVE_TLS_REJECT_UNAUTHORIZED=false trusts anybody on the way"
-        }
-        TlsProblem::UnknownIssuer { .. } => {
-            "only the user can mend this: set PVE_TLS_CA_FILE to a copy of that authority's file (and leave it out where that is a \
-             public authority), or PVE_TLS_FINGERPRINT to the fingerprint after comparing it on the node (`pvenode cert info`); \
-             PVE_TLS_REJECT_UNAUTHORIZED=false trusts anybody on the way"
-        }
-        TlsProblem::WrongName { .. } => {
-            "only the user can mend this: set PVE_HOST to one of these names, or PVE_TLS_SERVER_NAME to the one to verify, or \
-             PVE_TLS_FINGERPRINT to the fingerprint after comparing it on the node (`pvenode cert info`)"
-        }
-        TlsProblem::NotPinned { .. } => {
-            "only the user can mend this: if the node's certificate was renewed, compare the fingerprint there (`pvenode cert \
-             info`) and set PVE_TLS_FINGERPRINT; if it was not, somebody may be in between"
-        }
-        TlsProblem::AuthorityAsServer { .. } | TlsProblem::UnusableCertificate { .. } => {
-            "only the user can mend this: set PVE_TLS_FINGERPRINT to the fingerprint after comparing it on the node (`pvenode cert info`)"
-        }
-        TlsProblem::Expired { .. } | TlsProblem::NotYetValid { .. } => {
-            "only an administrator can mend this: check both clocks, then renew the certificate on the node, with `pvecm \
-             updatecerts --force` where PVE has made it, with `pvenode acme cert renew` where ACME has; until then \
-             PVE_TLS_FINGERPRINT trusts exactly this one, once its fingerprint is compared"
-        }
-        TlsProblem::NotItsKey => {
-            "only the user can mend this: somebody in between may be showing a certificate that is not theirs; do not go on \
-             before it is known what stands there"
-        }
-        TlsProblem::TooOld => {
-            "only the user can mend this: every PVE of the last ten years speaks TLS 1.2, so look at what else may stand at \
-             PVE_HOST and PVE_PORT, such as an old proxy"
-        }
-        TlsProblem::NotTls => {
-            "only the user can mend this: PVE_HOST and PVE_PORT must lead to the API of PVE, port 8006, or to a proxy that \
-             speaks HTTPS; the token is never sent over plain HTTP"
-        }
-        _ => {
-            "only the user can mend this: are PVE_HOST and PVE_PORT right? `mcp-proxmox check` shows it step by step"
-        }
-    }
+/// Whether nothing listens at an address that means another machine wherever it is used.
+fn is_refused_by_this_machine(unsent: &Unsent) -> bool {
+    let hosts = unsent.others.iter().map(|other| &other.host).chain([&unsent.host]);
+    unsent.kinds().any(|kind| *kind == UnsentKind::Refused)
+        && hosts.map(String::as_str).any(is_this_machine)
+}
+
+/// Whether `127.0.0.1:8006`, `[::1]:8006` or `localhost:8006/pve` stands for whoever uses it.
+fn is_this_machine(host: &str) -> bool {
+    let authority = host.split('/').next().unwrap_or_default();
+    let name = authority.rsplit_once(':').map_or(authority, |(name, _)| name);
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn refusal_advice(refusal: &Refusal) -> Option<String> {
@@ -295,7 +267,7 @@ fn forbidden_advice(path: Option<&str>, privileges: &[String]) -> String {
 mod tests {
     use std::{collections::BTreeMap, time::Duration};
 
-    use pve_client::Fingerprint;
+    use pve_client::{Fingerprint, TlsProblem};
 
     use super::*;
 
@@ -378,13 +350,30 @@ mod tests {
         let mut n_shortened = 0;
         for error in every_kind() {
             let failure = Failure::from_pve("ask", &error);
-            let (told, within) = (failure.to_string(), failure.within_check().to_string());
+            let told = failure.clone().for_person().to_string();
+            let within = failure.within_check().to_string();
             assert!(!within.contains("mcp-proxmox check"), "{within}");
             assert!(told.starts_with(&within), "{told}");
             assert_eq!(told.contains("hint: "), within.contains("hint: "), "{within}");
             n_shortened += usize::from(told != within);
         }
         assert!(n_shortened > 0, "no error of these points to it");
+    }
+
+    #[test]
+    fn who_names_this_machine_is_told_what_that_is_in_a_container() {
+        let told = |host: &str, kind| {
+            let host = host.to_owned();
+            let error = Error::Unsent(Unsent { host, kind, others: Vec::new() });
+            Failure::from_pve("ask", &error).to_string().contains("within a container")
+        };
+        for host in ["127.0.0.1:8006", "localhost:8006", "[::1]:8006", "127.1.2.3:443/pve"] {
+            assert!(told(host, UnsentKind::Refused), "{host}");
+            assert!(!told(host, UnsentKind::NotResolved), "{host}");
+        }
+        for host in ["pve.lan:8006", "192.0.2.1:8006", "[fd00::1]:8006", "localhost.lan:8006"] {
+            assert!(!told(host, UnsentKind::Refused), "{host}");
+        }
     }
 
     #[test]
@@ -411,7 +400,7 @@ mod tests {
         let told = Failure::from_pve("read it", &error).to_string();
         assert!(told.contains("lacks the privilege VM.Audit on /vms/100"), "{told}");
         assert!(
-            told.contains("pveum acl modify /vms/100 --users USER@REALM --roles PVEAuditor`"),
+            told.contains("`pveum acl modify /vms/100 --users 'USER@REALM' --tokens "),
             "{told}"
         );
     }

@@ -3,6 +3,7 @@
 use pve_client::{GuestRef, Kind, Post, Upid, guest::Current, lifecycle};
 
 use super::{look::Scene, state::State};
+use crate::failure::Failure;
 
 /// How many seconds a guest gets to shut down, unless the caller says otherwise.
 const USUAL: u32 = 60;
@@ -173,6 +174,26 @@ impl Action {
     pub(super) fn goes_through_ha(self) -> bool {
         self.wish().is_some()
     }
+}
+
+/// Which run of the guest this is, for what holds for this one alone. Empty where nothing runs.
+pub fn run_of(current: &Current) -> String {
+    current.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+}
+
+/// What was agreed to was meant for the run that the question spoke of.
+///
+/// # Errors
+/// When the guest was started anew since.
+pub fn still_the_run(who: &str, before: &Current, now: &Current) -> Result<(), Failure> {
+    if !is_another_run(before, now) {
+        return Ok(());
+    }
+    let what = format!(
+        "{who} was started anew, or moved, while the question was open, and the consent was for it as it was; nothing was sent"
+    );
+    Err(Failure::new(what)
+        .hint("see its state with get_vm_status; if it is still wanted, call again"))
 }
 
 /// Whether this is another run than before: another process, or a clock that began anew.

@@ -97,6 +97,7 @@ fn no_right(scene: &Scene) -> Failure {
         "the API token lacks the privilege VM.PowerMgmt on /vms/{vmid}; nothing was sent"
     ))
     .hint(grant::advice("VM.PowerMgmt", &format!("/vms/{vmid}")))
+    .refused()
 }
 
 /// How a guest's state stands to what is wanted.

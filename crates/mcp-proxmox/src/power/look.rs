@@ -46,6 +46,7 @@ pub(super) async fn at(
     action: Action,
 ) -> Result<Scene, Failure> {
     let mut found = find(pve, vm).await?;
+    call.aim.is(&found);
     let listed = &found.listed;
     if listed.status.as_deref() == Some("unknown") && listed.maxmem.is_none() {
         let what = format!(

@@ -44,7 +44,7 @@ use crate::{
 };
 
 pub use self::{
-    action::Action,
+    action::{Action, run_of, still_the_run},
     outcome::Outcome,
     tool::{Arguments, NoneOfItsOwn, Own, Patience, PlainOwn, PowerTool},
     watch::{Booted, Watching},
@@ -127,6 +127,9 @@ pub async fn carry_out(pve: Operator, call: &Call, order: Order) -> Result<Outco
         if alone.is_after_another {
             twice(&before, &scene, action)?;
         }
+        if must_ask && matches!(verdict, Verdict::Send(_)) {
+            still_the_run(&scene.who(), &before.current, &scene.current)?;
+        }
     }
     let plan = match verdict {
         Verdict::Already(note) => return Ok(Outcome::already(&scene, note)),
@@ -161,7 +164,8 @@ fn twice(before: &Scene, now: &Scene, action: Action) -> Result<(), Failure> {
 
 /// Asks the person, where there is one.
 async fn ask(call: &Call, order: &Order, scene: &Scene) -> Result<Consent, Failure> {
-    let subject = format!("{} {}", order.action.verb(), scene.found.guest);
+    let run = run_of(&scene.current);
+    let subject = format!("{} {}{run}", order.action.verb(), scene.found.guest);
     let question = Question { subject, text: order.action.question(scene) };
     let what = order.action.what(scene);
     call.person.consents(question, &what, order.confirm).await

@@ -106,7 +106,7 @@ impl Outcome {
             outcome.notes.push("a shutdown that still waits is ended by it".to_owned());
         }
         if must_ask {
-            outcome.notes.push("the user has to agree first".to_owned());
+            outcome.notes.push("consent is asked for first".to_owned());
         }
         outcome.notes.push("checked only; nothing was sent".to_owned());
         outcome

@@ -76,7 +76,7 @@ impl<T: DeserializeOwned + Serialize + JsonSchema + Send> Own for Watching<T> {
         }
         if !call.limits.may_use("get_vm_console") {
             let mut booted = carry_out(pve, call, order).await.map(Booted::unwatched)?;
-            let note = "its console was not watched: the user left out get_vm_console";
+            let note = "its console was not watched: get_vm_console is left out of what this server offers";
             booted.outcome.notes.push(note.to_owned());
             return Ok(booted);
         }

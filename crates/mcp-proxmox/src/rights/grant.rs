@@ -7,6 +7,23 @@ use crate::answer::clean::label;
 /// Where it is not known which privilege is missing, or where.
 pub const SOME_ROLE: &str = "its owner can give its user a role that holds it";
 
+/// What stands for the token's user until it is known whose token it is.
+const USER: &str = "USER@REALM";
+/// What stands for the token.
+const TOKEN: &str = "USER@REALM!TOKEN";
+
+/// The command that gives roles on a path. With privilege separation user and token both need them, without it the
+/// user alone does: naming both fits both.
+pub fn command(path: &str, roles: &str) -> String {
+    format!("pveum acl modify {path} --users '{USER}' --tokens '{TOKEN}' --roles {roles}")
+}
+
+/// The same text for the token of this name, which is no secret.
+pub fn for_token(text: &str, token: &str) -> String {
+    let user = token.split('!').next().unwrap_or(token);
+    text.replace(TOKEN, token).replace(USER, user)
+}
+
 /// The role for these privileges, as `pveum role add` makes it. PVE's own hold more than is needed.
 pub fn role(privileges: &str) -> String {
     match privileges {
@@ -32,9 +49,7 @@ pub fn advice(privilege: &str, path: &str) -> String {
     };
     // An entry on a deeper path takes the place of what is inherited there.
     let roles = if is_auditors || path == "/" { role } else { format!("PVEAuditor,{role}") };
-    format!(
-        "its owner can give its user a role with it: {make}`pveum acl modify {path} --users USER@REALM --roles {roles}`; a token with privilege separation needs the role too (`--tokens 'USER@REALM!TOKEN'`)"
-    )
+    format!("its owner can give it and its user a role with it: {make}`{}`", command(&path, &roles))
 }
 
 #[cfg(test)]
@@ -45,17 +60,18 @@ mod tests {
     fn what_only_looks_needs_no_role_of_ones_own() {
         let told = advice("VM.Audit", "/vms/100");
         assert!(!told.contains("role add"), "{told}");
-        assert!(told.contains("pveum acl modify /vms/100 --users USER@REALM --roles PVEAuditor`"));
+        let whole = "`pveum acl modify /vms/100 --users 'USER@REALM' --tokens 'USER@REALM!TOKEN' --roles PVEAuditor`";
+        assert!(told.ends_with(whole), "{told}");
+        let told = for_token(&told, "mcp@pve!monitor");
+        assert!(told.contains("--users 'mcp@pve' --tokens 'mcp@pve!monitor' --roles"), "{told}");
     }
 
     #[test]
     fn below_the_root_the_role_for_looking_is_given_again() {
         let told = advice("VM.PowerMgmt", "/vms/100");
         assert!(told.contains("`pveum role add MCPOperate --privs VM.PowerMgmt`"), "{told}");
-        assert!(told.contains("modify /vms/100 --users USER@REALM --roles PVEAuditor,MCPOperate`"));
-        assert!(
-            advice("Sys.Syslog", "/").contains("modify / --users USER@REALM --roles MCPSyslog`")
-        );
+        assert!(told.ends_with("--roles PVEAuditor,MCPOperate`"), "{told}");
+        assert!(advice("Sys.Syslog", "/").ends_with("--roles MCPSyslog`"));
     }
 
     #[test]

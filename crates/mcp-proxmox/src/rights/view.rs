@@ -262,11 +262,7 @@ fn listed(paths: &[String]) -> String {
 
 /// The commands, to be typed on a node, that let `token` see what it does not.
 pub fn mending(seen: &[Seen], token: &str) -> Vec<String> {
-    let user = token.split('!').next().unwrap_or(token);
-    // With privilege separation both need the role, without it the user alone does: both fits both.
-    let give = |path: &str, roles: &str| {
-        format!("pveum acl modify {path} --users '{user}' --tokens '{token}' --roles {roles}")
-    };
+    let give = |path: &str, roles: &str| grant::for_token(&grant::command(path, roles), token);
     let missing = || seen.iter().filter(|seen| seen.missing.is_some());
     let mut lines = Vec::new();
     if missing().any(|seen| seen.need.mend == Mend::Auditor) {

@@ -48,7 +48,7 @@ use crate::{
         clean::{label, quoted},
     },
     call::{Call, Limits},
-    catalog::{Catalog, NotOffered, Offered},
+    catalog::{Catalog, NotOffered, Offered, refused},
     completion::{self, Completes},
     config::Output,
     instructions,
@@ -351,7 +351,13 @@ impl ServerHandler for Server {
         let offered = match self.catalog.find(&request.name) {
             Ok(offered) => offered,
             // A protocol error would be hidden from the model, which could not tell its user what to set.
-            Err(NotOffered::Withheld(failure)) => return Ok(failed(&failure).into()),
+            Err(NotOffered::Withheld(failure)) => {
+                let (call, arguments) =
+                    (self.begin(&context), request.arguments.unwrap_or_default());
+                let tool = &request.name;
+                let failure = refused(&self.access, &call, tool, &arguments, failure).await;
+                return Ok(failed(&failure).into());
+            }
             Err(NotOffered::Unknown(near)) => return Err(no_tool(&request.name, near)),
         };
         let asked = self.asking.of(&request, &context)?;

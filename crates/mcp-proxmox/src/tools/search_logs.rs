@@ -31,6 +31,7 @@ use crate::{
         rights::Rights,
     },
     lookup,
+    rights::grant,
     tier::Reads,
     tools::get_system_log,
     when,
@@ -180,9 +181,14 @@ impl Tool for SearchLogs {
         // Logs that nobody gave are no logs without lines.
         if all.n_silent == n_asked && n_asked > 0 {
             let why = all.missing.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
-            return Err(Failure::new(format!("none of {n_asked} logs could be read: {why}"))
-                .hint("list_nodes tells how the nodes are, get_access what the token may read"));
+            let hint = "list_nodes tells how the nodes are, get_access what the token may read";
+            let hint = all.way_in().unwrap_or_else(|| hint.to_owned());
+            return Err(
+                Failure::new(format!("none of {n_asked} logs could be read: {why}")).hint(hint)
+            );
         }
+        let way_in = all.way_in().map(|advice| grant::for_token(&advice, pve.token_id()));
+        all.notes.extend(way_in);
         all.notes.extend(limited);
         all.notes.extend(gone);
         if unit.is_some() && (is_named(Source::Tasks) || is_named(Source::Cluster)) {
@@ -293,6 +299,15 @@ impl Output {
 }
 
 impl Hits {
+    /// How the token gets what it lacks: of several, what is the same on all paths is said once.
+    fn way_in(&mut self) -> Option<String> {
+        self.advice.sort_unstable();
+        self.advice.dedup();
+        let n_more = self.advice.len().saturating_sub(1);
+        let first = self.advice.first()?;
+        Some(if n_more == 0 { first.clone() } else { format!("{first}; the others likewise") })
+    }
+
     /// Proxmox VE leaves out what others did without a word.
     fn say_what_is_hidden(&mut self, rights: &Rights, nodes: &[&str], wants_cluster: bool) {
         if wants_cluster && rights.lacks("Sys.Syslog", "/") {

@@ -18,10 +18,11 @@ use crate::{
     audit,
     call::Call,
     catalog::{Tool, Toolset},
-    console::keys::Typing,
+    console::{keys::Typing, named},
     failure::Failure,
     lookup::guest::real_name,
     person::{Agreed, Consent, Question},
+    power::{run_of, still_the_run},
     tier::HardChange,
 };
 use look::Scene;
@@ -130,7 +131,11 @@ impl Tool for SendVmKeys {
         };
         if alone.is_after_another || must_ask {
             // The guest may be another one by now.
+            let before = scene;
             scene = look::at(pve.reader(), call, &vmid.to_string(), input.serial).await?;
+            if must_ask {
+                still_the_run(&named(&scene.found), &before.current, &scene.current)?;
+            }
         }
         let open = match call.policy.audit() {
             Some(audit) => {
@@ -166,7 +171,8 @@ async fn ask(
     typing: &Typing,
 ) -> Result<Consent, Failure> {
     let place = scene.place();
-    let subject = format!("type into {} of {}", scene.to, scene.found.guest);
+    let run = run_of(&scene.current);
+    let subject = format!("type into {} of {}{run}", scene.to, scene.found.guest);
     // Whoever agrees has to know to what.
     let shown = match input.text.as_deref().filter(|text| !text.is_empty()) {
         Some(text) => format!(": `{}`", crate::answer::clean::sentence(text)),
@@ -220,7 +226,7 @@ impl Output {
     fn dry_run(scene: &Scene, typing: &Typing, must_ask: bool) -> Self {
         let mut output = Self::new(scene, typing, "dry_run");
         if must_ask {
-            output.notes.push("the user has to agree first".to_owned());
+            output.notes.push("consent is asked for first".to_owned());
         }
         output.notes.push("checked only; nothing was typed".to_owned());
         output

@@ -116,7 +116,7 @@ pub fn modern(can_ask: bool, tool: &str, more: &Value) -> Value {
     params
 }
 
-fn call(program: &mut Program, can_ask: bool, tool: &str, more: &Value) -> Value {
+pub fn call(program: &mut Program, can_ask: bool, tool: &str, more: &Value) -> Value {
     program.request("tools/call", modern(can_ask, tool, more))
 }
 

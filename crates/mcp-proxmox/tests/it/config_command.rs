@@ -1,5 +1,6 @@
 //! `mcp-proxmox config` as users run it: in a home of its own, for every client, and with what it prints started.
 
+mod again;
 #[cfg(unix)]
 mod files;
 

@@ -16,6 +16,7 @@ use mcp_proxmox::config::{
     Config,
     settings::{self, Setting},
 };
+use mcp_proxmox::failure::to_person;
 
 use self::catalogue::{Entry, catalogue};
 use crate::{
@@ -118,7 +119,8 @@ async fn the_page_on_troubleshooting_is_current() {
             let remedy = remedy.unwrap_or(hint);
             assert!(!remedy.is_empty(), "{title}: there is nothing to do about it");
             // The reader is the user.
-            let remedy = remedy.strip_prefix("only the user can mend this: ").unwrap_or(remedy);
+            let remedy = &to_person(remedy);
+            assert!(!remedy.contains("the user"), "{title}: {remedy}");
             let _ = write!(
                 page,
                 "\n### {title}\n\n> {what}\n\n**Why.** {why}\n\n**What to do.** {}\n",

@@ -12,6 +12,7 @@
 mod asking;
 mod asking_ends;
 mod audit;
+mod audit_attempts;
 mod bad_tools;
 mod budgets;
 mod cancelling;
@@ -80,6 +81,7 @@ mod search_logs_bounds;
 mod secrets;
 mod secrets_of_tools;
 mod send_vm_keys;
+mod setting_up;
 mod sharing;
 mod shutdown_vm;
 mod slope;

@@ -109,6 +109,8 @@ async fn a_restricted_view_is_said_to_be_one() {
     let found = structured(&result);
     assert!(notes(&found).contains("the cluster log is restricted"), "{found}");
     assert!(found["not_available"].to_string().contains("Sys.Syslog on /nodes/pve1"), "{found}");
+    let way_in = format!("--tokens '{DEMO_AUDITOR_ID}' --roles PVEAuditor,MCPSyslog");
+    assert!(notes(&found).contains(&way_in), "as get_system_log tells it: {found}");
     assert!(sources(&found).iter().all(|source| source.starts_with("task ")), "{found}");
 }
 

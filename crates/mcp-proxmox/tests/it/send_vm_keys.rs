@@ -161,7 +161,10 @@ async fn whoever_cannot_be_asked_has_to_confirm_and_a_dry_run_types_nothing() {
         (&dry["outcome"], &dry["typing"]),
         (&json!("dry_run"), &json!("6 characters, then enter"))
     );
-    assert!(notes(&dry).contains("has to agree") && !dry.to_string().contains("secret"), "{dry}");
+    assert!(
+        notes(&dry).contains("consent is asked for first") && !dry.to_string().contains("secret"),
+        "{dry}"
+    );
     assert!(sim.requests().iter().all(|seen| seen.method == "GET"), "a console was opened");
     let agreed = json!({ "vm": "mail", "text": "x", "confirm": true });
     assert_eq!(structured(&call_under(&sim, Policy::default(), agreed).await)["outcome"], "sent");

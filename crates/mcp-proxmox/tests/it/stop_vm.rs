@@ -19,7 +19,7 @@ async fn whoever_cannot_be_asked_has_to_confirm() {
     let sim = start().await;
     for tool in ["stop_vm", "reset_vm"] {
         let told = failed(&call(&sim, tool, json!({ "vm": "100" })).await);
-        assert!(told.contains("confirm: true") && told.contains("--yes"), "{told}");
+        assert!(told.contains("call again with `confirm: true`"), "{told}");
         // Whoever asks in its stead has to know what is at stake.
         assert!(told.contains("What it has not saved is lost."), "{told}");
         assert!(posts(&sim).is_empty());

@@ -68,7 +68,7 @@ async fn a_console_that_the_user_left_out_is_not_watched_either() {
         program.initialize("2025-11-25");
         let answer = program.call("start_vm", json!({ "vm": "mail", "watch_console": 5 }));
         let told = answer["result"]["structuredContent"].to_string();
-        assert!(told.contains("the user left out get_vm_console"), "{answer}");
+        assert!(told.contains("get_vm_console is left out of what this server offers"), "{answer}");
     });
     assert_eq!(consoles_opened(&sim), 0);
 }

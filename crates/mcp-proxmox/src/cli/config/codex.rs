@@ -84,6 +84,26 @@ fn same(one: &dyn TableLike, other: &dyn TableLike) -> bool {
         })
 }
 
+/// What the file holds, for a comparison.
+pub(super) fn values(text: &str) -> Option<serde_json::Value> {
+    let document: DocumentMut = text.parse().ok()?;
+    Some(of_table(document.as_table()))
+}
+
+fn of_table(table: &dyn TableLike) -> serde_json::Value {
+    let members = table.iter().map(|(key, item)| {
+        let value = match item.as_table_like() {
+            Some(table) => of_table(table),
+            None => match item.as_str() {
+                Some(text) => text.into(),
+                None => item.to_string().trim().into(),
+            },
+        };
+        (key.to_owned(), value)
+    });
+    serde_json::Value::Object(members.collect())
+}
+
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }

@@ -9,6 +9,7 @@ mod claude_desktop;
 mod client;
 mod codex;
 mod cursor;
+mod difference;
 mod gemini;
 mod jsonc;
 mod opencode;
@@ -194,21 +195,33 @@ fn merge_into(
             return Ok(done);
         }
         Merged::Taken => {
+            let differs = match (client.merge)(before, server, Existing::Replace) {
+                Ok(Merged::Changed(after)) => difference::told(before, &after, &server.name),
+                _ => Vec::new(),
+            };
+            let differs: String = differs.iter().map(|line| format!("\n  {line}")).collect();
             return Err(Unmerged {
                 why: format!(
-                    "it has `{}` already, with another command or other settings",
+                    "it has `{}` already, with another command or other settings. This would change:{differs}",
                     server.name
                 ),
                 hint: "--replace writes this instead and keeps a copy, --name NAME puts it beside under another name",
             });
         }
     };
+    let is_there = existing == Existing::Replace
+        && matches!((client.merge)(before, server, Existing::Keep), Ok(Merged::Taken));
+    let differs =
+        if is_there { difference::told(before, &after, &server.name) } else { Vec::new() };
     let replaced = original
         .replace(&after, server.holds_secret())
         .map_err(|error| format!("it cannot be written: {error}"))?;
     let mut done = format!("{shown} now has the server `{}`", server.name);
     if let Some(copy) = replaced.copy {
         let _ = write!(done, "; the file as it was: {}", copy.display());
+    }
+    for line in differs {
+        let _ = write!(done, "\nchanged: {line}");
     }
     if replaced.is_tightened {
         done += "\nothers could read it; since it holds the token's secret, only its owner can now";

@@ -167,12 +167,18 @@ fn container(environment: &mut [(&'static str, String)], fills_in_secret: bool) 
             // It alone, since its folder may hold anything; it is there, as the settings were checked. Were it
             // not, `--volume` would make a folder of its name.
             let inside = format!("/audit/{name}");
-            let both = format!("type=bind,source={},target={inside}", outside.display());
-            arguments.extend(words(&["--mount", &both]));
+            arguments.extend(words(&["--mount", &mount(&outside.to_string_lossy(), &inside, "")]));
             *value = inside;
         } else {
             let inside = format!("/run/mcp-proxmox/{name}");
-            arguments.extend(words(&["--volume", &format!("{}:{inside}:ro", outside.display())]));
+            let outside = outside.to_string_lossy();
+            // A colon parts the fields of `--volume`, which knows the one behind a drive of Windows.
+            let rest = if cfg!(windows) { outside.get(2..).unwrap_or_default() } else { &*outside };
+            if rest.contains(':') {
+                arguments.extend(words(&["--mount", &mount(&outside, &inside, ",readonly")]));
+            } else {
+                arguments.extend(words(&["--volume", &format!("{outside}:{inside}:ro")]));
+            }
             *value = inside;
         }
     }
@@ -185,6 +191,19 @@ fn container(environment: &mut [(&'static str, String)], fills_in_secret: bool) 
     }
     arguments.push(IMAGE.to_owned());
     arguments
+}
+
+/// What `--mount` takes, whose fields are those of a line of CSV: one with a comma or a quote stands in quotes.
+fn mount(outside: &str, inside: &str, more: &str) -> String {
+    let field = |field: String| {
+        if field.contains([',', '"']) {
+            format!("\"{}\"", field.replace('"', "\"\""))
+        } else {
+            field
+        }
+    };
+    let (source, target) = (field(format!("source={outside}")), field(format!("target={inside}")));
+    format!("type=bind,{source},{target}{more}")
 }
 
 /// Who runs this program, as the container is to be told.

@@ -32,6 +32,8 @@ pub(super) struct Hits {
     /// Sources that were not looked through to the beginning, and the time back to which they were, in
     /// seconds since 1970.
     pub(super) partial: Vec<(String, Option<i64>)>,
+    /// How the token gets what it lacks, where logs were refused for that.
+    pub(super) advice: Vec<String>,
     /// Whether a journal came as text.
     pub(super) is_text: bool,
 }
@@ -61,6 +63,7 @@ impl Hits {
         self.n_silent += other.n_silent;
         self.partial.extend(other.partial);
         self.is_text |= other.is_text;
+        self.advice.extend(other.advice);
         for note in other.notes {
             if !self.notes.contains(&note) {
                 self.notes.push(note);

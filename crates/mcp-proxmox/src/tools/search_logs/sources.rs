@@ -1,6 +1,6 @@
 //! The sources of a search, each bounded by itself.
 
-use pve_client::{NodeName, Reader, cluster_log};
+use pve_client::{Error, NodeName, Reader, RefusalKind, cluster_log};
 
 use super::hits::{Hit, Hits};
 
@@ -37,8 +37,22 @@ pub(super) struct Search<'a> {
 }
 
 impl Hits {
-    pub(super) fn missing(failure: &Failure) -> Self {
-        Self { missing: vec![failure.what().to_owned()], n_silent: 1, ..Self::default() }
+    /// A source that gave nothing.
+    pub(super) fn missing(asked: &str, error: &Error) -> Self {
+        let mut hits = Self { n_silent: 1, ..Self::default() };
+        hits.lack(asked, error);
+        hits
+    }
+
+    /// Something of a source is missing. What mends that is kept where it is a matter of privileges: of the rest
+    /// list_nodes tells more.
+    pub(super) fn lack(&mut self, asked: &str, error: &Error) {
+        let failure = Failure::from_pve(asked, error);
+        self.missing.push(failure.what().to_owned());
+        let is_forbidden = error
+            .refusal()
+            .is_some_and(|refusal| matches!(refusal.kind(), RefusalKind::Forbidden { .. }));
+        self.advice.extend(failure.advice().filter(|_| is_forbidden).map(ToOwned::to_owned));
     }
 }
 
@@ -72,14 +86,14 @@ impl Search<'_> {
             Ok(read) => read,
             Err(error) => {
                 let asked = format!("read the journal of {node}");
-                return Hits::missing(&Failure::from_pve(&asked, &error));
+                return Hits::missing(&asked, &error);
             }
         };
         let mut hits = Hits { is_text: read.is_text, ..Hits::default() };
         let oldest = read.oldest.map(|time| time.div_euclid(1_000_000));
         if let Some(error) = &read.broken {
             let asked = format!("read on in the journal of {node}");
-            hits.missing.push(Failure::from_pve(&asked, error).what().to_owned());
+            hits.lack(&asked, error);
         }
         if read.is_too_large {
             hits.notes.push(format!("an entry in the journal of {node} is larger than 16 MiB: it and what is older are left out"));
@@ -115,7 +129,7 @@ impl Search<'_> {
     pub(super) async fn cluster_log(&self, nodes: &[NodeName], wanted: &[String]) -> Hits {
         let entries = match self.pve.get(cluster_log::entries(ENTRIES)).await {
             Ok(entries) => entries,
-            Err(error) => return Hits::missing(&Failure::from_pve("read the cluster log", &error)),
+            Err(error) => return Hits::missing("read the cluster log", &error),
         };
         let mut hits = Hits::default();
         let mut found = Vec::new();

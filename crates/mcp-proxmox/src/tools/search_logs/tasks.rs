@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{
     answer::log_text,
-    failure::Failure,
     logs::{
         backup::{Backups, Guest},
         pattern::Traces,
@@ -54,7 +53,7 @@ impl Search<'_> {
             Ok(list) => list,
             Err(error) => {
                 let asked = format!("list the tasks of {node}");
-                return Hits::missing(&Failure::from_pve(&asked, &error));
+                return Hits::missing(&asked, &error);
             }
         };
         let mut hits = Hits::default();
@@ -105,7 +104,7 @@ impl Search<'_> {
                 Ok(log) => logs.push(log),
                 Err(error) => {
                     let asked = format!("read the log of {upid}");
-                    hits.missing.push(Failure::from_pve(&asked, &error).what().to_owned());
+                    hits.lack(&asked, &error);
                 }
             }
         }

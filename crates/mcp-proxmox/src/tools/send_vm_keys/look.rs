@@ -40,6 +40,7 @@ pub(super) async fn at(
     serial: Option<u8>,
 ) -> Result<Scene, Failure> {
     let found = find(pve, vm).await?;
+    call.aim.is(&found);
     let part = pve.until(call.part(PART_SECONDS));
     let (current, permissions, version) = tokio::join!(
         pve.get(guest::current(&found.guest)),
@@ -58,7 +59,8 @@ pub(super) async fn at(
         return Err(Failure::new(format!(
             "the API token lacks the privilege VM.Console on /vms/{vmid}; nothing was typed"
         ))
-        .hint(grant::advice("VM.Console", &format!("/vms/{vmid}"))));
+        .hint(grant::advice("VM.Console", &format!("/vms/{vmid}")))
+        .refused());
     }
     if into == Into::Terminal {
         console::refuse_in_words(&found, &current, version)?;

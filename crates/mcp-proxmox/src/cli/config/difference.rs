@@ -1,0 +1,65 @@
+//! What replacing a client's entry changes, setting by setting.
+//!
+//! **Nothing that may be a secret is shown**: of what was there before, only our own settings are, and of those not the
+//! token's secret; of anything else, that it changes.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{codex, jsonc::Document};
+use crate::{answer::clean::label, config::settings};
+
+/// The settings of an entry by their place in it.
+type Leaves = BTreeMap<String, Value>;
+
+/// What differs between two texts of a client's file, one line for each setting.
+pub(super) fn told(before: &str, after: &str, name: &str) -> Vec<String> {
+    let (before, after) = (leaves(before), leaves(after));
+    let mut places: Vec<&String> = before.keys().chain(after.keys()).collect();
+    places.sort_unstable();
+    places.dedup();
+    let differs = places.into_iter().filter(|place| before.get(*place) != after.get(*place));
+    differs.map(|place| line(place, name, before.get(place), after.get(place))).collect()
+}
+
+fn line(place: &str, name: &str, before: Option<&Value>, after: Option<&Value>) -> String {
+    let within = format!(".{name}.");
+    let shown = place.split_once(&within).map_or(place, |(_, setting)| setting);
+    let last = shown.rsplit('.').next().unwrap_or_default();
+    let is_own = settings::ALL.iter().any(|setting| setting.variable == last);
+    let is_shown = is_own && last != settings::TOKEN_SECRET.variable;
+    let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), label);
+    let shown = label(shown);
+    match (before, after) {
+        (None, Some(after)) if is_shown => format!("{shown}: {} is new", value(after)),
+        (None, _) => format!("{shown} is new"),
+        (Some(before), None) if is_shown => format!("{shown}: {} goes", value(before)),
+        (_, None) => format!("{shown} goes"),
+        (Some(before), Some(after)) if is_shown => {
+            format!("{shown}: {} becomes {}", value(before), value(after))
+        }
+        _ => format!("{shown} is another"),
+    }
+}
+
+/// Every value of a file that is not an object, by its path. A file is JSON, or it is TOML.
+fn leaves(text: &str) -> Leaves {
+    let json = Document::new(text).ok().and_then(|document| document.get(&[]).ok().flatten());
+    let mut leaves = Leaves::new();
+    if let Some(all) = json.or_else(|| codex::values(text)) {
+        add(&mut leaves, "", all);
+    }
+    leaves
+}
+
+fn add(leaves: &mut Leaves, place: &str, value: Value) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                add(leaves, &format!("{place}.{key}"), value);
+            }
+        }
+        value => drop(leaves.insert(place.trim_start_matches('.').to_owned(), value)),
+    }
+}

@@ -1,0 +1,222 @@
+//! What the audit log says of writes that were asked for and not sent.
+
+use std::path::PathBuf;
+
+use mcp_proxmox::{config::Confirm, policy::Policy};
+use pve_sim::{DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Rule};
+use serde_json::{Value, json};
+
+use crate::{
+    asking::{initialize, lab_at_once, program, send_call},
+    power::{posts, start, write_server_with},
+    process::{program_for, run},
+    support::{access, call_on, failed, server},
+};
+
+const PASSWORD: &str = "hunter2-hunter2";
+
+struct Record(PathBuf);
+
+impl Record {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("mcp-proxmox-tried-{name}-{}", std::process::id())))
+    }
+
+    fn policy(&self, allow: Option<&str>, protect: &str, confirm: Confirm) -> Policy {
+        let allow = allow.map(|text| text.parse().unwrap());
+        Policy::new(allow, protect.parse().unwrap(), confirm, Some(self.0.clone()))
+    }
+
+    /// Its only line.
+    fn line(&self) -> Value {
+        let lines = self.lines();
+        let [line] = lines.as_slice() else { panic!("{lines:#?}") };
+        line.clone()
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_the_settings_refuse_has_one_line_with_who_what_and_why() {
+    for (nth, allow, protect, confirm, why) in [
+        (0, None, "100", Confirm::Never, "PVE_PROTECT_VMS"),
+        (1, Some("200-300"), "", Confirm::Never, "PVE_ALLOW_VMS"),
+        (2, None, "", Confirm::Always, "needs the user's consent"),
+    ] {
+        for (tool, arguments) in [
+            ("stop_vm", json!({ "vm": "app1", "wait_seconds": 5 })),
+            ("send_vm_keys", json!({ "vm": "app1", "text": PASSWORD, "keys": ["enter"] })),
+        ] {
+            let (sim, record) = (start().await, Record::new(&format!("refused-{nth}-{tool}")));
+            let policy = record.policy(allow, protect, confirm);
+            failed(&call_on(write_server_with(&sim, policy), tool, arguments).await);
+            let line = record.line();
+            for (name, value) in [
+                ("event", json!("attempt")),
+                ("user", json!("root@pam")),
+                ("token", json!("demo")),
+                ("client", json!("rmcp")),
+                ("tool", json!(tool)),
+                ("target", json!("qemu/100")),
+                ("node", json!("pve1")),
+                ("name", json!("app1")),
+                ("outcome", json!("refused")),
+            ] {
+                assert_eq!(line[name], value, "{tool} {why}: {name} of {line}");
+            }
+            assert_eq!(line["arguments"]["vm"], "app1");
+            assert!(line["why"].as_str().unwrap().contains(why), "{line}");
+            assert!(!line.to_string().contains(PASSWORD), "{line}");
+            assert!(line["time"].as_str().unwrap().ends_with('Z') && line["id"].is_string());
+            assert!(posts(&sim).is_empty());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_the_token_may_not_or_the_tier_forbids_has_one_line() {
+    let (sim, record) = (start().await, Record::new("token"));
+    sim.answer(Rule::get("/access/permissions").data(&json!({ "/vms": { "VM.Audit": 1 } })));
+    let policy = record.policy(None, "", Confirm::Never);
+    failed(&call_on(write_server_with(&sim, policy), "stop_vm", json!({ "vm": "100" })).await);
+    assert!(record.line()["why"].as_str().unwrap().contains("VM.PowerMgmt"), "{}", record.line());
+
+    let (sim, record) = (start().await, Record::new("tier"));
+    let policy = record.policy(None, "", Confirm::Never);
+    let reads = server(access(&sim)).under(policy.into());
+    failed(&call_on(reads, "send_vm_keys", json!({ "vm": "100", "text": PASSWORD })).await);
+    let line = record.line();
+    assert_eq!((&line["tool"], &line["outcome"]), (&json!("send_vm_keys"), &json!("refused")));
+    assert_eq!(line["arguments"], json!({ "vm": "100" }));
+    assert!(line["why"].as_str().unwrap().contains("not offered by this server"), "{line}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_does_not_agree_has_one_line() {
+    for (result, outcome) in [
+        (json!({ "action": "decline" }), "declined"),
+        (json!({ "action": "cancel" }), "unanswered"),
+    ] {
+        for (tool, arguments) in [
+            ("stop_vm", json!({ "vm": "app1" })),
+            ("send_vm_keys", json!({ "vm": "app1", "text": PASSWORD })),
+        ] {
+            let (sim, record) = (lab_at_once().await, Record::new(&format!("{outcome}-{tool}")));
+            tokio::task::block_in_place(|| {
+                let mut program = program(&sim, &[("PVE_AUDIT_LOG", record.0.to_str().unwrap())]);
+                initialize(&mut program, "2025-06-18");
+                send_call(&mut program, 77, tool, &arguments);
+                let question = program.receive();
+                program.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": result }));
+                program.receive()
+            });
+            let line = record.line();
+            assert_eq!((&line["outcome"], &line["target"]), (&json!(outcome), &json!("qemu/100")));
+            assert_eq!(line["event"], "attempt");
+            assert!(!line.to_string().contains(PASSWORD), "{line}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_the_command_line_it_is_the_same() {
+    let (sim, record) = (start().await, Record::new("shell"));
+    for (tier, words) in [
+        ("read", &["stop_vm", "vm=100"][..]),
+        ("write", &["stop_vm", "vm=100"]),
+        ("read", &["stop_vm", "vm=100", "dry_run"]),
+        ("read", &["stop_vm", "vm=100", "--dry-run"]),
+    ] {
+        let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        command.env("PVE_ACCESS_TIER", tier).env("PVE_AUDIT_LOG", &record.0);
+        let (code, ..) = tokio::task::block_in_place(|| run(command.arg("call").args(words)));
+        assert_eq!(code, 1);
+    }
+    let lines = record.lines();
+    assert_eq!(lines.len(), 2, "{lines:#?}");
+    assert!(lines.iter().all(|line| line["client"] == "command line"));
+    assert!(lines.iter().all(|line| line["outcome"] == "refused"));
+}
+
+#[tokio::test]
+async fn what_is_no_attempt_to_write_has_no_line() {
+    let (sim, record) = (start().await, Record::new("none"));
+    for (tool, arguments) in [
+        ("stop_vm", json!({ "vm": "100", "dry_run": true })),
+        ("stop_vm", json!({ "vm": "nope" })),
+        ("stop_vm", json!({ "vm": "100", "nonsense": 1 })),
+        ("get_vm_status", json!({ "vm": "100" })),
+        ("get_vm_status", json!({ "vm": "nope" })),
+    ] {
+        let policy = record.policy(None, "100", Confirm::Always);
+        call_on(write_server_with(&sim, policy), tool, arguments).await;
+    }
+    assert_eq!(record.lines(), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn a_refusal_that_cannot_be_recorded_says_so() {
+    let sim = start().await;
+    let nowhere = Some(PathBuf::from("/nowhere/at/all/audit.log"));
+    let policy = Policy::new(None, "100".parse().unwrap(), Confirm::Never, nowhere);
+    let told =
+        failed(&call_on(write_server_with(&sim, policy), "stop_vm", json!({ "vm": "100" })).await);
+    assert!(told.contains("PVE_PROTECT_VMS"), "{told}");
+    assert!(told.contains("this is not in the audit log, which cannot be written"), "{told}");
+}
+
+/// The person agreed to the end of another run than the one that is there now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_that_was_started_anew_while_the_question_was_open_is_left_alone() {
+    for (tool, arguments) in [
+        ("stop_vm", json!({ "vm": "100" })),
+        ("send_vm_keys", json!({ "vm": "100", "keys": ["enter"] })),
+    ] {
+        let sim = lab_at_once().await;
+        let answer = tokio::task::block_in_place(|| {
+            let mut program = program(&sim, &[]);
+            initialize(&mut program, "2025-06-18");
+            send_call(&mut program, 77, tool, &arguments);
+            let question = program.receive();
+            sim.change(|lab| {
+                *lab.guest_mut(100).unwrap() = pve_sim::Guest::vm(100, "pve1", "app1").running(5);
+            });
+            let yes = json!({ "action": "accept", "content": { "confirm": true } });
+            program.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": yes }));
+            program.receive()
+        });
+        let told = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert!(told.contains("started anew, or moved, while the question was open"), "{told}");
+        assert!(posts(&sim).is_empty(), "{tool}");
+    }
+}
+
+/// Where the call is made anew with the answer, the answer holds for the process that was asked about.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_for_a_run_that_has_ended_is_asked_for_again() {
+    let sim = lab_at_once().await;
+    tokio::task::block_in_place(|| {
+        let mut program = program(&sim, &[]);
+        let arguments = json!({ "vm": "100" });
+        let asked =
+            crate::asking::call(&mut program, true, "stop_vm", &json!({ "arguments": arguments }));
+        sim.change(|lab| lab.guest_mut(100).unwrap().pid += 1);
+        let state = asked["result"]["requestState"].clone();
+        let yes = json!({ "confirm": { "action": "accept", "content": { "confirm": true } } });
+        let again = json!({ "arguments": arguments, "requestState": state, "inputResponses": yes });
+        let answer = crate::asking::call(&mut program, true, "stop_vm", &again);
+        assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
+    });
+    assert!(posts(&sim).is_empty());
+}

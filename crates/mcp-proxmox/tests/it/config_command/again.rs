@@ -1,0 +1,101 @@
+//! `config CLIENT --write` for a second time, and paths that containers are handed.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{CLIENTS, Home, SECRET};
+use crate::process::run;
+
+/// The one file that a client has below its home.
+fn file_of(home: &Home, client: &str) -> std::path::PathBuf {
+    let (_, stdout, stderr) = run(&mut home.config(&[client, "--write"]));
+    assert!(stdout.contains(" now has the server"), "{client}: {stdout}{stderr}");
+    stdout.split(" now has").next().unwrap().into()
+}
+
+#[test]
+fn a_second_write_says_what_it_changes_and_one_that_changes_nothing_says_that() {
+    for client in CLIENTS {
+        let home = Home::new(&format!("again-{client}"));
+        let file = file_of(&home, client);
+        let first = fs::read_to_string(&file).unwrap();
+        let (code, stdout, _) = run(&mut home.config(&[client, "--write", "--replace"]));
+        assert_eq!(code, 0);
+        assert!(stdout.contains("has it already, exactly so; nothing was written"), "{stdout}");
+
+        let other = |more: &[&str]| {
+            let mut command = home.config(&[client, "--write", "--timezone", "Europe/Berlin"]);
+            run(command.args(more).env("PVE_HOST", "pve2.lan"))
+        };
+        let (code, _, stderr) = other(&[]);
+        assert_eq!(code, 1, "{client}: it stays");
+        assert_eq!(fs::read_to_string(&file).unwrap(), first);
+        let (code, stdout, _) = other(&["--replace"]);
+        assert_eq!(code, 0, "{client}");
+        for told in [&stderr, &stdout] {
+            for part in
+                ["PVE_HOST: pve1.lan becomes pve2.lan", "PVE_TIMEZONE: Europe/Berlin is new"]
+            {
+                assert!(told.contains(part), "{client}: {part} is not in {told}");
+            }
+            assert!(!told.contains("PVE_TOKEN_ID: "), "{client}: that is the same: {told}");
+        }
+    }
+}
+
+#[test]
+fn what_differs_shows_nothing_that_may_be_a_secret() {
+    for client in CLIENTS {
+        let home = Home::new(&format!("again-secret-{client}"));
+        let file = file_of(&home, client);
+        let (code, ..) = run(&mut home.config(&[client, "--write", "--replace", "--with-secret"]));
+        assert_eq!(code, 0);
+        // Somebody's own, of which nothing is known.
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replace("PVE_TOKEN_ID", "OTHER_KEY")).unwrap();
+        for more in [&["--replace", "--with-secret"][..], &["--replace"]] {
+            let mut command = home.config(&[client, "--write"]);
+            let mut second = home.config(&[client, "--write"]);
+            let other = "99999999-abcd-4bcd-8bcd-123456789abc";
+            let (_, stdout, stderr) = run(command.env("PVE_TOKEN_SECRET", other));
+            assert!(stderr.contains("OTHER_KEY goes"), "{client}: {stderr}");
+            let told = stderr.split("hint: ").next().unwrap().to_owned() + &stdout;
+            let (code, stdout, _) = run(second.env("PVE_TOKEN_SECRET", other).args(more));
+            assert_eq!(code, 0);
+            for told in [told, stdout] {
+                for hidden in [SECRET, other, "mcp@pve!monitor goes"] {
+                    assert!(!told.contains(hidden), "{client}: {told}");
+                }
+            }
+            fs::write(&file, text.replace("PVE_TOKEN_ID", "OTHER_KEY")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_path_with_a_comma_or_a_colon_reaches_the_container_whole() {
+    let home = Home::new("comma");
+    let token = home.put("a:b,c/token", SECRET);
+    fs::create_dir_all(home.0.join("log,s")).unwrap();
+    let log = home.0.join("log,s/a\"b.jsonl");
+    let mut command = home.config(&["cursor", "--via", "docker"]);
+    command
+        .env_remove("PVE_TOKEN_SECRET")
+        .env("PVE_TOKEN_SECRET_FILE", &token)
+        .env("PVE_AUDIT_LOG", &log);
+    let (code, stdout, stderr) = run(&mut command);
+    assert_eq!(code, 0, "{stderr}");
+    let entry: Value = serde_json::from_str(&stdout).unwrap();
+    let entry = &entry["mcpServers"]["proxmox"];
+    let arguments: Vec<_> =
+        entry["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let folder = home.0.display();
+    for wanted in [
+        format!("type=bind,\"source={folder}/a:b,c/token\",target=/run/mcp-proxmox/token,readonly"),
+        format!("type=bind,\"source={folder}/log,s/a\"\"b.jsonl\",\"target=/audit/a\"\"b.jsonl\""),
+    ] {
+        assert!(arguments.contains(&wanted.as_str()), "{wanted}\n{arguments:?}");
+    }
+    assert_eq!(entry["env"]["PVE_AUDIT_LOG"], "/audit/a\"b.jsonl");
+}

@@ -213,7 +213,7 @@ fn arguments(words: &[&str], schema: &Map<String, Value>) -> Result<Map<String, 
 /// What somebody may have meant by a word without `=`: the argument that the tool needs most.
 fn instead_of(word: &str, schema: &Map<String, Value>) -> String {
     let of = |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten();
-    let required = of("required").filter_map(Value::as_str).next();
+    let required = of("required").find_map(Value::as_str);
     let known = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let names: Vec<_> = known.map(|(name, _)| format!("`{name}`")).collect();
     match required {

@@ -199,10 +199,10 @@ fn merge_into(
                 Ok(Merged::Changed(after)) => difference::told(before, &after, &server.name),
                 _ => Vec::new(),
             };
-            let differs: String = differs.iter().map(|line| format!("\n  {line}")).collect();
+            let differs = differs.join("\n  ");
             return Err(Unmerged {
                 why: format!(
-                    "it has `{}` already, with another command or other settings. This would change:{differs}",
+                    "it has `{}` already, with another command or other settings. This would change:\n  {differs}",
                     server.name
                 ),
                 hint: "--replace writes this instead and keeps a copy, --name NAME puts it beside under another name",

@@ -45,7 +45,7 @@ impl Hits {
     }
 
     /// Something of a source is missing. What mends that is kept where it is a matter of privileges: of the rest
-    /// list_nodes tells more.
+    /// `list_nodes` tells more.
     pub(super) fn lack(&mut self, asked: &str, error: &Error) {
         let failure = Failure::from_pve(asked, error);
         self.missing.push(failure.what().to_owned());

@@ -217,7 +217,7 @@ fn instead_of(word: &str, schema: &Map<String, Value>) -> String {
     let known = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let names: Vec<_> = known.map(|(name, _)| format!("`{name}`")).collect();
     match required {
-        Some(_) if word.starts_with('-') => "write key=value".to_owned(),
+        _ if takes(schema, word) => format!("write `{word}=…`"),
         Some(name) => format!("write `{name}={word}`"),
         None if names.is_empty() => "this tool takes none".to_owned(),
         None => format!("write key=value; this tool takes {}", names.join(", ")),
@@ -286,8 +286,11 @@ mod tests {
         let none = Map::new();
         assert_eq!(Value::Object(arguments(&words, &none).unwrap()), wanted);
         let schema = json!({ "properties": { "vm": {} } });
-        let told = arguments(&["vm"], schema.as_object().unwrap()).unwrap_err();
-        assert!(told.contains("write key=value; this tool takes `vm`"), "{told}");
+        for (word, expected) in [("vm", "write `vm=…`"), ("x", "key=value; this tool takes `vm`")]
+        {
+            let told = arguments(&[word], schema.as_object().unwrap()).unwrap_err();
+            assert!(told.contains(expected), "{told}");
+        }
         assert!(arguments(&["vm"], &none).unwrap_err().contains("takes none"));
     }
 

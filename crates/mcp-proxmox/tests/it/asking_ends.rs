@@ -1,4 +1,5 @@
-//! What a person agreed to ends after five minutes. The clock is moved while nothing is under way.
+//! What a person agreed to ends after five minutes, and with the guest's run that it was about. The clock is moved while
+//! nothing is under way.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio::io::{
 };
 
 use crate::{
-    asking::{agreed, lab_at_once, modern},
+    asking::{agreed, call, initialize, lab_at_once, modern, program, send_call},
     power::{posts, write_server_with},
 };
 
@@ -87,4 +88,49 @@ async fn an_answer_holds_for_300_seconds_and_one_that_comes_later_is_asked_for_a
         assert_ne!(replayed["result"]["structuredContent"]["outcome"], "done", "{replayed}");
         assert_eq!(posts(&sim).len(), 1, "{seconds}: an answer was played back");
     }
+}
+
+/// The person agreed to the end of another run than the one that is there now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_that_was_started_anew_while_the_question_was_open_is_left_alone() {
+    for (tool, arguments) in [
+        ("stop_vm", json!({ "vm": "100" })),
+        ("send_vm_keys", json!({ "vm": "100", "keys": ["enter"] })),
+    ] {
+        let sim = lab_at_once().await;
+        let answer = tokio::task::block_in_place(|| {
+            let mut program = program(&sim, &[]);
+            initialize(&mut program, "2025-06-18");
+            send_call(&mut program, 77, tool, &arguments);
+            let question = program.receive();
+            sim.change(|lab| {
+                *lab.guest_mut(100).unwrap() = pve_sim::Guest::vm(100, "pve1", "app1").running(5);
+            });
+            let yes = json!({ "action": "accept", "content": { "confirm": true } });
+            program.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": yes }));
+            program.receive()
+        });
+        let told = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert!(told.contains("started anew, or moved, while the question was open"), "{told}");
+        assert!(posts(&sim).is_empty(), "{tool}");
+    }
+}
+
+/// Where the call is made anew with the answer, the answer holds for the process that was asked about.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_for_a_run_that_has_ended_is_asked_for_again() {
+    let sim = lab_at_once().await;
+    tokio::task::block_in_place(|| {
+        let mut program = program(&sim, &[]);
+        let arguments = json!({ "vm": "100" });
+        let asked = call(&mut program, true, "stop_vm", &json!({ "arguments": arguments }));
+        sim.change(|lab| lab.guest_mut(100).unwrap().pid += 1);
+        let state = asked["result"]["requestState"].clone();
+        let yes = json!({ "confirm": { "action": "accept", "content": { "confirm": true } } });
+        let again = json!({ "arguments": arguments, "requestState": state, "inputResponses": yes });
+        let answer = call(&mut program, true, "stop_vm", &again);
+        assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
+    });
+    assert!(posts(&sim).is_empty());
 }

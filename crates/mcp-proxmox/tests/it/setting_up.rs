@@ -115,6 +115,7 @@ fn a_word_that_is_no_argument_is_told_with_what_to_write() {
     for (words, expected) in [
         (&["get_vm_status", "101"][..], "write `vm=101`"),
         (&["get_node_status", "pve1"], "write `node=pve1`"),
+        (&["list_vms", "node", "pve1"], "write `node=…`"),
         (&["get_task", "UPID:x"], "write `upid=UPID:x`"),
         (&["list_vms", "web"], "this tool takes `type`, "),
         (&["get_access", "x"], "this tool takes none"),

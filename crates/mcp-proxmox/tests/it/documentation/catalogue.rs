@@ -95,7 +95,8 @@ fn way_there(another_product: String) -> Vec<Entry> {
         ),
         entry(
             "The connection is refused",
-            "The host is up and nothing listens on the port: another port, or pveproxy is down.",
+            "The host is up and nothing listens on the port: another port, or pveproxy is down. `127.0.0.1` and `localhost` in a \
+             container are that container.",
             LIST,
             unsent(UnsentKind::Refused),
         ),

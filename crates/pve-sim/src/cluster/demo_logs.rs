@@ -77,7 +77,10 @@ pub(super) fn journal(node: &str, now: u64, tasks: &[Task]) -> Journal {
     add(5 * MINUTE, "pveproxy", 6, "worker 48211 finished");
     add(4 * MINUTE, "pveproxy", 6, "worker 50012 started");
     add(MINUTE, "systemd", 6, "Finished man-db.service - Daily man-db regeneration.");
-    for task in tasks.iter().filter(|task| task.starttime + 301 * MINUTE > now) {
+    // Last night's jobs are at an hour of the clock: with them the journal would be another one for some hours of a day.
+    let is_of_the_night = |task: &Task| task.kind == "vzdump" && task.endtime.is_some();
+    let told = tasks.iter().filter(|task| task.starttime + 301 * MINUTE > now);
+    for task in told.filter(|task| !is_of_the_night(task)) {
         let mut add = |time: u64, who: &str, priority: u8, text: String| {
             entries.push(JournalEntry::new(time * 1_000_000 + 250_000, who, priority, &text));
         };

@@ -39,7 +39,7 @@ fn line(place: &str, name: &str, before: Option<&Value>, after: Option<&Value>) 
         (Some(before), Some(after)) if is_shown => {
             format!("{shown}: {} becomes {}", value(before), value(after))
         }
-        _ => format!("{shown} is another"),
+        _ => format!("{shown} is another one"),
     }
 }
 

@@ -38,6 +38,9 @@ fn is_placeholder(text: &str) -> bool {
         || text.strip_prefix('%').and_then(|text| text.strip_suffix('%')).is_some_and(is_name)
 }
 
+/// A secret is longer, and what is shorter would be found in words that mean nothing.
+const LEAST: usize = 16;
+
 /// Without the blanks and quotes that come with copying.
 fn unquoted(text: &str) -> &str {
     let mut text = text.trim();
@@ -103,6 +106,12 @@ impl Reading<'_> {
         read: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
         let text = self.value(setting)?;
+        if self.holds_secret(&text) {
+            let wrong =
+                "it holds the token's secret, which belongs in PVE_TOKEN_SECRET or its file alone";
+            self.wrong(setting, wrong.to_owned());
+            return None;
+        }
         match read(&text) {
             Ok(value) => Some(value),
             Err(wrong) => {
@@ -112,6 +121,23 @@ impl Reading<'_> {
                 None
             }
         }
+    }
+
+    /// Whether the secret was written here too. Whatever is said of a value may repeat it.
+    fn holds_secret(&self, text: &str) -> bool {
+        if text.len() < LEAST {
+            return false;
+        }
+        let secret = self.value(&settings::TOKEN_SECRET).or_else(|| {
+            let path = at_home(&self.value(&settings::TOKEN_SECRET_FILE)?);
+            let is_small =
+                std::fs::metadata(&path).is_ok_and(|data| data.is_file() && data.len() <= 4096);
+            is_small.then(|| std::fs::read_to_string(&path).ok())?
+        });
+        let secret = secret.map(Zeroizing::new).unwrap_or_default();
+        // As it may be copied, it has the token's id before it.
+        let bare = unquoted(&secret).rsplit('=').next().unwrap_or_default();
+        bare.len() >= LEAST && text.contains(bare)
     }
 
     pub(super) fn parsed<T: FromStr<Err = String>>(&mut self, setting: &Setting) -> Option<T> {

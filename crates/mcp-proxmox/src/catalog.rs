@@ -211,8 +211,8 @@ impl Offered {
         }
     }
 
-    /// Checks the arguments and does the work. A panic becomes an answer, and what nobody asked for in particular is
-    /// bounded.
+    /// Checks the arguments and does the work. A panic becomes an answer, and an answer has
+    /// a bound, which is wider for what was asked for.
     pub async fn call(
         &self,
         access: &Access,
@@ -227,11 +227,11 @@ impl Offered {
                 misfits.join("\n")
             ))
         })?;
-        let is_plain = !cost::is_asked_for_more(&arguments);
+        let most = if cost::is_asked_for_more(&arguments) { cost::MOST } else { cost::PLAIN };
         let work = AssertUnwindSafe((self.entry.run)(access, call, arguments)).catch_unwind();
         match tokio::time::timeout_at(call.deadline, work).await {
-            Ok(Ok(Ok(Answer::Structured(answer)))) if is_plain => {
-                Ok(Answer::Structured(cost::bounded(answer, self.way_to_the_rest())))
+            Ok(Ok(Ok(Answer::Structured(answer)))) => {
+                Ok(Answer::Structured(cost::bounded(answer, most, self.way_to_the_rest())))
             }
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_panic)) => Err(Failure::bug(self.entry.name)),

@@ -58,6 +58,8 @@ pub fn check(
     if misfits.is_empty() { Ok(checked) } else { Err(misfits) }
 }
 
+/// The largest number where the schema names none, which is what the tools' own numbers hold.
+const LARGEST: i64 = u32::MAX as i64;
 /// How many misfits are told.
 const MISFITS: usize = 12;
 
@@ -167,6 +169,9 @@ fn integer(wanted: &Map<String, Value>, value: Value) -> Result<Value, String> {
     };
     let number = whole
         .ok_or_else(|| format!("must be a whole number{}, not {}", range(wanted), shown(&value)))?;
+    if !wanted.contains_key("maximum") && number > LARGEST {
+        return Err(format!("must be a whole number of at most {LARGEST}, not {number}"));
+    }
     #[expect(clippy::cast_precision_loss, reason = "bounds are small numbers")]
     within(wanted, number as f64)
         .map_err(|()| format!("must be a whole number{}, not {number}", range(wanted)))?;
@@ -365,6 +370,21 @@ mod tests {
         assert_eq!(checked(&json!({ "vm": "a,b" })), Ok(json!({ "vm": "a,b" })), "that is no list");
         assert_eq!(checked(&json!({ "vm": "a", "limit": "" })), Ok(json!({ "vm": "a" })));
         assert!(checked(&json!({ "vm": "" })).unwrap_err()[0].starts_with("`vm` is required"));
+    }
+
+    #[test]
+    fn a_number_without_a_bound_in_the_schema_has_one() {
+        let schema = json!({ "properties": { "lines": { "type": "integer" } } });
+        let schema = schema.as_object().unwrap();
+        let check = |lines: Value| check(schema, Map::from_iter([("lines".to_owned(), lines)]));
+        assert!(check(json!(u32::MAX)).is_ok());
+        for lines in [json!(4_294_967_296_u64), json!("9007199254740993"), json!(1e12)] {
+            let told = check(lines).unwrap_err()[0].to_string();
+            assert!(
+                told.starts_with("`lines` must be a whole number of at most 4294967295, not "),
+                "{told}"
+            );
+        }
     }
 
     proptest! {

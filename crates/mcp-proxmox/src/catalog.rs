@@ -213,8 +213,8 @@ impl Offered {
         }
     }
 
-    /// Checks the arguments and does the work. A panic becomes an answer, and what nobody asked for in particular is
-    /// bounded. A write that is refused is recorded.
+    /// Checks the arguments and does the work. A panic becomes an answer, and an answer has
+    /// a bound, which is wider for what was asked for. A write that is refused is recorded.
     pub async fn call(
         &self,
         access: &Access,
@@ -246,11 +246,11 @@ impl Offered {
                 misfits.join("\n")
             ))
         })?;
-        let is_plain = !cost::is_asked_for_more(&arguments);
+        let most = if cost::is_asked_for_more(&arguments) { cost::MOST } else { cost::PLAIN };
         let work = AssertUnwindSafe((self.entry.run)(access, call, arguments)).catch_unwind();
         match tokio::time::timeout_at(call.deadline, work).await {
-            Ok(Ok(Ok(Answer::Structured(answer)))) if is_plain => {
-                Ok(Answer::Structured(cost::bounded(answer, self.way_to_the_rest())))
+            Ok(Ok(Ok(Answer::Structured(answer)))) => {
+                Ok(Answer::Structured(cost::bounded(answer, most, self.way_to_the_rest())))
             }
             Ok(Ok(outcome)) => {
                 outcome.map_err(|failure| failure.for_token(access.reader().token_id()))

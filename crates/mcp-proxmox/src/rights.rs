@@ -5,6 +5,7 @@
 //! privilege.**
 
 pub mod grant;
+pub mod need;
 pub mod view;
 
 use pve_client::access::Permissions;

@@ -3,7 +3,7 @@
 //! Three workers of Proxmox VE serve everybody on a node, the web interface included, and a request that waits
 //! for a storage or a guest keeps its worker, also when whoever asked has left. **Invariants:**
 //! * No more than four requests that somebody waits for are at one host at once.
-//! * No more than two of those that only read are at one node, so that one of its workers is left, however
+//! * No more than two are at one node, whether they read or write, so that one of its workers is left, however
 //!   much of it hangs. What a worker of the asked host itself has to look up (Ceph, backup jobs) counts as one more.
 //! * No more than three are below `/nodes/` or of that kind, so that what PVE answers from memory (the lists of the whole
 //!   cluster) has a place, however many nodes hang.
@@ -11,8 +11,8 @@
 //!   up too. Its other places it gives back: the asked host only passes it on, and no worker waits for that. One
 //!   that is for no node keeps its place at the host.
 //!
-//! A write waits for nothing but one of the four: it must not be held up by reads that hang, and PVE answers it
-//! at once with a task. It counts among those of its node where there is room.
+//! A command that finds no place at its node is not sent, and whoever gave it hears so. It would not have come so far:
+//! before it, the node was asked in which state the guest is.
 
 use std::{
     collections::HashMap,
@@ -107,12 +107,11 @@ impl Places {
         let mut node = node_of(path).map(|node| self.at(node));
         let mut below_nodes = None;
         if let Some(node) = &mut node {
+            let taken = node.queue.take(latest).await;
+            node.permit = Some(taken.map_err(|full| full.at(&node.node))?);
+            // Nodes that hang must not hold up a command for another.
             if method == Method::Get {
-                let taken = node.queue.take(latest).await;
-                node.permit = Some(taken.map_err(|full| full.at(&node.node))?);
                 below_nodes = Some(self.below_nodes.take(latest).await?);
-            } else {
-                node.permit = Arc::clone(&node.queue.places).try_acquire_owned().ok();
             }
         }
         let all = Some(self.all.take(latest).await?);
@@ -256,9 +255,9 @@ mod tests {
         let fourth = now(&places, "/cluster/resources?type=vm").await.unwrap();
         assert!(now(&places, "/version").await.is_none());
         drop(fourth);
-        let start = "/nodes/a/qemu/100/status/start";
+        let start = "/nodes/d/qemu/100/status/start";
         let write = without_waiting(&places, Method::Post, start).await;
-        assert!(write.is_some(), "a write is not held up by reads of its node");
+        assert!(write.is_some(), "a command is not held up by other nodes");
         drop(write);
         drop(first);
         assert!(now(&places, "/nodes/a/status").await.is_some());
@@ -370,16 +369,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_write_counts_at_its_node_where_there_is_room() {
+    async fn commands_keep_no_more_workers_of_a_node_than_reads() {
         let places = Places::new();
         let start = "/nodes/a/qemu/100/status/start";
         let write = without_waiting(&places, Method::Post, start).await.unwrap();
         let _read = now(&places, "/nodes/a/status").await.unwrap();
         assert!(now(&places, "/nodes/a/status").await.is_none());
-        let _second = without_waiting(&places, Method::Post, start).await.unwrap();
+        assert!(without_waiting(&places, Method::Post, start).await.is_none());
         write.give_up(Instant::now());
-        assert!(now(&places, "/nodes/a/status").await.is_none());
+        assert!(without_waiting(&places, Method::Post, start).await.is_none());
         drop(write);
-        assert!(now(&places, "/nodes/a/status").await.is_some());
+        assert!(without_waiting(&places, Method::Post, start).await.is_some());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** neither `Debug` nor `Display` shows a secret, and its memory is wiped when it goes.
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use bytes::Bytes;
 use memchr::memmem;
@@ -108,12 +108,19 @@ impl Token {
     /// node, may hold. What takes its place is as long.
     pub(crate) fn hidden_in(&self, body: Bytes) -> Bytes {
         let secret = self.secret.expose().as_bytes();
-        if secret.len() < LEAST || memmem::find(&body, secret).is_none() {
+        // JSON may write any character by its number, and some behind a `\`.
+        let is_escaped = memchr::memchr(b'\\', &body).is_some();
+        if secret.len() < LEAST || !is_escaped && memmem::find(&body, secret).is_none() {
+            return body;
+        }
+        let mut places = if is_escaped { escaped(&body, secret) } else { Vec::new() };
+        places.extend(memmem::find_iter(&body, secret).map(|at| at..at + secret.len()));
+        if places.is_empty() {
             return body;
         }
         let mut hidden = Vec::from(body);
-        while let Some(at) = memmem::find(&hidden, secret) {
-            hidden.iter_mut().skip(at).take(secret.len()).for_each(|byte| *byte = b'*');
+        for place in places {
+            hidden.get_mut(place).into_iter().flatten().for_each(|byte| *byte = b'*');
         }
         hidden.into()
     }
@@ -136,6 +143,38 @@ impl fmt::Debug for Token {
     }
 }
 
+/// Where this secret stands in a text that may be JSON, however its characters are written there.
+fn escaped(body: &[u8], secret: &[u8]) -> Vec<Range<usize>> {
+    let first = secret.first().copied().unwrap_or_default();
+    let (mut places, mut at) = (Vec::new(), 0);
+    while let Some(rest) = body.get(at..)
+        && let Some(next) = memchr::memchr2(first, b'\\', rest)
+    {
+        at += next;
+        let length = secret.iter().try_fold(0, |length, wanted| {
+            let (byte, written) = character(body.get(at + length..)?)?;
+            (byte == *wanted).then_some(length + written)
+        });
+        places.extend(length.map(|length| at..at + length));
+        let one = || body.get(at..).and_then(character).map_or(1, |(_, written)| written);
+        at += length.unwrap_or_else(one);
+    }
+    places
+}
+
+/// The ASCII character that a text of JSON goes on with, and in how many bytes it is written.
+fn character(text: &[u8]) -> Option<(u8, usize)> {
+    match text {
+        [b'\\', b'u', b'0', b'0', digits @ ..] => {
+            let digits = std::str::from_utf8(digits.get(..2)?).ok()?;
+            u8::from_str_radix(digits, 16).ok().map(|byte| (byte, 6))
+        }
+        [b'\\', byte @ (b'"' | b'\\' | b'/'), ..] => Some((*byte, 2)),
+        [byte, ..] => Some((*byte, 1)),
+        [] => None,
+    }
+}
+
 /// A secret has 36 characters. One that is this short is none, and would blank words that mean nothing.
 const LEAST: usize = 16;
 
@@ -147,6 +186,8 @@ fn is_name(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const SECRET: &str = "0b5c3a52-6d2b-4a7e-9d4e-5f0c6f1a2b3c";
@@ -189,6 +230,33 @@ mod tests {
         assert_eq!(hidden.len(), echo.len());
         assert!(!hidden.contains("0b5c") && hidden.starts_with("{\"a\":\"***"), "{hidden}");
         assert_eq!(token.hidden_in_text(format!("a {SECRET} b")), "a *** b");
+        let same = Bytes::from_static(b"{\"a\":\"\\u0030b5c \\\\ 0b5c3a52\"}");
+        assert_eq!(token.hidden_in(same.clone()), same);
+    }
+
+    proptest! {
+        #[test]
+        fn a_secret_is_hidden_however_json_writes_it(
+            secret in "[!-~]{16,40}",
+            numbered in proptest::collection::vec(any::<bool>(), 40),
+            before in ".{0,20}",
+        ) {
+            let mut text = serde_json::to_string(&before).unwrap();
+            text.pop();
+            for (character, numbered) in secret.chars().zip(numbered) {
+                match character {
+                    c if numbered => text += &format!("\\u{:04x}", u32::from(c)),
+                    c @ ('"' | '\\') => text.extend(['\\', c]),
+                    c => text.push(c),
+                }
+            }
+            text.push('"');
+            let token = token("root@pam", "monitor", &secret).unwrap();
+            let hidden = token.hidden_in(Bytes::from(text.clone()));
+            prop_assert_eq!(hidden.len(), text.len());
+            let read: String = serde_json::from_slice(&hidden).unwrap();
+            prop_assert!(!read.contains(&secret), "{} in {}", secret, read);
+        }
     }
 
     #[test]

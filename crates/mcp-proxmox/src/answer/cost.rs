@@ -11,9 +11,11 @@ use serde_json::{Map, Value};
 
 /// What nobody asked for in particular never costs more.
 pub const PLAIN: usize = 10_000;
+/// What costs no more than this with arguments that ask for more: above it clients cut or refuse an answer.
+pub const MOST: usize = 25_000;
 /// What is left of [`PLAIN`] for lines of a log or a console, beside what else is said.
 const LINES: usize = 9_000;
-/// The same where the caller said how many lines there may be: above 25,000 clients cut or refuse an answer.
+/// The same of [`MOST`], where the caller said how many lines there may be.
 pub const MANY_LINES: usize = 23_000;
 
 /// Arguments with which a caller asks for more than a tool shows by itself.
@@ -123,15 +125,16 @@ fn of_object(object: &Map<String, Value>) -> usize {
     2 + object.iter().map(|(key, value)| of_text(key) + 3 + of_value(value)).sum::<usize>()
 }
 
-/// The answer, cut where it costs more than [`PLAIN`]: of its longest lists the ends are left out, and it says so.
+/// The answer, cut where it costs more than `most`: of its longest lists the ends are left out, and it says so. A
+/// cursor would begin behind what is left out, and goes too.
 ///
 /// Tools bound their answers themselves, and know better what to leave out. This is what holds where a cluster is
 /// stranger than anybody thought.
-pub fn bounded(answer: Map<String, Value>, way: &str) -> Map<String, Value> {
+pub fn bounded(answer: Map<String, Value>, most: usize, way: &str) -> Map<String, Value> {
     let mut left_out = Vec::new();
     let mut answer = Value::Object(answer);
     for _ in 0..CUTS {
-        let surplus = (of_value(&answer) + SAID).saturating_sub(PLAIN);
+        let surplus = (of_value(&answer) + SAID).saturating_sub(most);
         if surplus == 0 || (left_out.is_empty() && surplus <= SAID) {
             break;
         }
@@ -149,6 +152,10 @@ pub fn bounded(answer: Map<String, Value>, way: &str) -> Map<String, Value> {
     }
     let Value::Object(mut answer) = answer else { return Map::new() };
     if !left_out.is_empty() {
+        let way = match answer.remove("next_cursor") {
+            Some(_) => "; a smaller `limit` and a cursor lead to all of them",
+            None => way,
+        };
         let said =
             format!("too much for one answer: left out are the last {}{way}", left_out.join(", "));
         match answer.entry("notes").or_insert_with(|| Value::Array(Vec::new())) {
@@ -278,7 +285,7 @@ mod tests {
             "guests": { "columns": ["vmid", "text"], "rows": vec![json!([100, dump]); 300] },
             "nodes": [{ "node": "pve1", "disks": vec![dump.clone(); 300] }],
         });
-        let cut = bounded(answer.as_object().unwrap().clone(), "; ask again");
+        let cut = bounded(answer.as_object().unwrap().clone(), PLAIN, "; ask again");
         assert!(of_object(&cut) <= PLAIN, "{}", of_object(&cut));
         assert!(of_object(&cut) > PLAIN / 2, "no more is left out than has to be");
         assert_eq!((&cut["total"], &cut["few"]), (&answer["total"], &answer["few"]));
@@ -289,16 +296,24 @@ mod tests {
         assert!(note.contains(&format!("{rows} of 300 in `guests`")), "{note}");
         assert!(note.contains(&format!("{disks} of 300 in `nodes.0.disks`")), "{note}");
         assert!(note.ends_with("; ask again"), "{note}");
+        let mut paged = answer.as_object().unwrap().clone();
+        paged.insert("next_cursor".to_owned(), json!("300"));
+        let cut = bounded(paged, MOST, "; ask again");
+        assert!(of_object(&cut) > PLAIN && of_object(&cut) <= MOST);
+        assert!(
+            cut.get("next_cursor").is_none()
+                && cut["notes"][0].as_str().unwrap().contains("a smaller `limit`")
+        );
         let small = answer["few"].clone();
         let small = json!({ "few": small }).as_object().unwrap().clone();
-        assert_eq!(bounded(small.clone(), ""), small);
+        assert_eq!(bounded(small.clone(), PLAIN, ""), small);
     }
 
     proptest! {
         #[test]
         fn whatever_an_answer_holds_it_can_be_counted_and_cut(text in any::<String>(), n in 0_usize..400) {
             let answer = json!({ "list": vec![text; n], "notes": "none" });
-            let cut = bounded(answer.as_object().unwrap().clone(), "");
+            let cut = bounded(answer.as_object().unwrap().clone(), PLAIN, "");
             prop_assert!(of_object(&cut) <= PLAIN || cut["list"].as_array().unwrap().len() == 1);
         }
     }

@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
-use super::{Bytes, Duration, Number, Percent, Share};
+use super::{
+    Bytes, Duration, Number, Percent, Share,
+    cost::{self, Room},
+};
 
 /// A list of things: the names of the columns once, then a row for each thing.
 #[derive(Debug, Default)]
@@ -41,6 +44,16 @@ impl Table {
         self.rows.push(row.into());
     }
 
+    /// Takes the last row off again where there is no room for it; the first row is always shown. Whether there was room.
+    pub fn fits(&mut self, room: &mut Room) -> bool {
+        let cost = self.rows.last().map_or(0, |row| 2 + row.iter().map(Cell::cost).sum::<usize>());
+        let fits = room.takes(cost) || self.rows.len() <= 1;
+        if !fits {
+            self.rows.pop();
+        }
+        fits
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -49,6 +62,16 @@ impl Table {
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+}
+
+impl Cell {
+    /// How many tokens it costs at most.
+    fn cost(&self) -> usize {
+        match self {
+            Self::Text(text) => cost::of_text(text) + 2,
+            other => serde_json::to_value(other).as_ref().map_or(2, cost::of_value),
+        }
     }
 }
 

@@ -177,7 +177,7 @@ fn privileges(rights: &Rights, world: &World) -> io::Result<ExitCode> {
             print(&format!("sees        {seen} of {}", need.what))?;
             continue;
         };
-        let tools = world.catalog().names().into_iter().filter(|name| need.tools.contains(name));
+        let tools = world.catalog().names().into_iter().filter(|name| need.is_of(name));
         let tools = tools.collect::<Vec<_>>().join(", ");
         let less = if *is_nothing { "nothing of it" } else { "less than everything" };
         let so = match need.level {

@@ -28,6 +28,9 @@ pub(super) struct Reading<'a> {
     pub(super) warnings: Vec<String>,
 }
 
+/// A secret is longer, and what is shorter would be found in words that mean nothing.
+const LEAST: usize = 16;
+
 /// Without the blanks and quotes that come with copying.
 fn unquoted(text: &str) -> &str {
     let mut text = text.trim();
@@ -69,7 +72,8 @@ impl Reading<'_> {
                 continue;
             };
             // Of a secret nothing is repeated.
-            let is_secret = setting.variable == settings::TOKEN_SECRET.variable;
+            let is_secret =
+                setting.variable == settings::TOKEN_SECRET.variable || self.holds_secret(text);
             let named =
                 if is_secret { String::new() } else { format!("`{}`, ", clean::label(found)) };
             let wrong = format!(
@@ -127,6 +131,12 @@ impl Reading<'_> {
         read: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
         let text = self.value(setting)?;
+        if self.holds_secret(&text) {
+            let wrong =
+                "it holds the token's secret, which belongs in PVE_TOKEN_SECRET or its file alone";
+            self.wrong(setting, wrong.to_owned());
+            return None;
+        }
         match read(&text) {
             Ok(value) => Some(value),
             Err(wrong) => {
@@ -136,6 +146,26 @@ impl Reading<'_> {
                 None
             }
         }
+    }
+
+    /// Whether the secret was written here too. Whatever is said of a value may repeat it.
+    fn holds_secret(&self, text: &str) -> bool {
+        if text.len() < LEAST {
+            return false;
+        }
+        let secret = self.value(&settings::TOKEN_SECRET).or_else(|| {
+            let path = at_home(&self.value(&settings::TOKEN_SECRET_FILE)?);
+            let is_small =
+                std::fs::metadata(&path).is_ok_and(|data| data.is_file() && data.len() <= 4096);
+            is_small.then(|| std::fs::read_to_string(&path).ok())?
+        });
+        let secret = secret.map(Zeroizing::new).unwrap_or_default();
+        // As it may be copied, it has the token's id before it.
+        let bare = unquoted(&secret).rsplit('=').next().unwrap_or_default();
+        // What cannot be seen is taken out of what is shown, and so it hides nothing here.
+        let seen: Zeroizing<String> =
+            Zeroizing::new(text.chars().filter(char::is_ascii_graphic).collect());
+        bare.len() >= LEAST && (text.contains(bare) || seen.contains(bare))
     }
 
     pub(super) fn parsed<T: FromStr<Err = String>>(&mut self, setting: &Setting) -> Option<T> {

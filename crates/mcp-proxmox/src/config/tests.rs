@@ -77,6 +77,27 @@ fn every_mistake_is_told_in_one_run() {
 }
 
 #[test]
+fn a_secret_that_was_written_elsewhere_too_is_not_repeated() {
+    let file = std::env::temp_dir().join(format!("mcp-proxmox-twice-{}", std::process::id()));
+    std::fs::write(&file, format!("root@pam!mcp={UUID}\n")).unwrap();
+    let in_file = [("PVE_TOKEN_SECRET", ""), ("PVE_TOKEN_SECRET_FILE", file.to_str().unwrap())];
+    for (variable, value) in [
+        ("PVE_ALLOW_VMS", format!("100-199,tag{UUID}T")),
+        ("PVE_ALLOW_VMS", format!("tag:{UUID}")),
+        ("PVE_TIMEZONE", UUID.to_owned()),
+        ("PVE_HOST", format!("pve.lan,{UUID}")),
+        ("PVE_LOG", format!("debug,{UUID}")),
+    ] {
+        for secret in [&in_file[..0], &in_file] {
+            let told = mistakes(&[secret, &[(variable, value.as_str())]].concat());
+            assert!(told.contains(&format!("{variable}: it holds the token's secret")), "{told}");
+            assert!(!told.contains(&UUID[..8]), "{told}");
+        }
+    }
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
 fn quotes_and_blanks_that_came_with_copying_are_dropped() {
     let secret = format!(" \"{UUID}\" ");
     let settings = [

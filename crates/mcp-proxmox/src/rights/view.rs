@@ -1,208 +1,14 @@
 //! What a token sees of a cluster, in words: what there is to see, how much of it this token sees, which
 //! tools show less for it, and the commands that mend it.
 
-use super::{Extent, Rights, grant};
+use super::{
+    Extent, Rights, grant,
+    need::{Holding, Mend, NEEDS, Need},
+};
 use crate::tier::Level;
 
 /// How many paths are named.
 const PATHS: usize = 6;
-
-/// Something that there is to see or to do.
-#[derive(Debug)]
-pub struct Need {
-    /// What it is.
-    pub what: &'static str,
-    /// The tools that show less without it.
-    pub tools: &'static [&'static str],
-    /// The tier in which it matters.
-    pub level: Level,
-    /// Whether hardly anything works without it.
-    pub is_basic: bool,
-    /// All of these are needed.
-    all_of: &'static [Holding],
-    /// How it is mended.
-    mend: Mend,
-}
-
-/// Any one of these privileges, on everything below this root.
-#[derive(Debug)]
-struct Holding {
-    root: &'static str,
-    any_of: &'static [&'static str],
-}
-
-/// What gives a privilege.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mend {
-    /// The role `PVEAuditor`, which changes nothing.
-    Auditor,
-    /// A role of one's own with these privileges.
-    Own(&'static str),
-    /// Not at all: what would let it see more lets it change too much.
-    Not,
-}
-
-const fn on(root: &'static str, any_of: &'static [&'static str]) -> Holding {
-    Holding { root, any_of }
-}
-
-/// Everything that a tool may need, from the most to the least important.
-const NEEDS: [Need; 11] = [
-    Need {
-        what: "VMs and containers",
-        tools: &[
-            "list_vms",
-            "get_vm_status",
-            "get_vm_details",
-            "get_metrics",
-            "get_metrics_chart",
-            "get_cluster_health",
-            "get_task",
-            "get_vm_console",
-            "get_vm_screenshot",
-            "start_vm",
-            "stop_vm",
-            "shutdown_vm",
-            "reboot_vm",
-            "reset_vm",
-            "suspend_vm",
-            "resume_vm",
-            "send_vm_keys",
-        ],
-        level: Level::Read,
-        is_basic: true,
-        all_of: &[on("/vms", &["VM.Audit"])],
-        mend: Mend::Auditor,
-    },
-    Need {
-        what: "nodes, quorum and the tasks of others",
-        tools: &[
-            "list_nodes",
-            "get_node_status",
-            "get_cluster_health",
-            "get_network_stats",
-            "list_tasks",
-            "get_task",
-            "search_logs",
-            "get_metrics",
-            "get_metrics_chart",
-        ],
-        level: Level::Read,
-        is_basic: true,
-        all_of: &[on("/nodes", &["Sys.Audit"]), on("/", &["Sys.Audit"])],
-        mend: Mend::Auditor,
-    },
-    Need {
-        what: "storages",
-        tools: &[
-            "list_storage",
-            "get_storage_status",
-            "get_cluster_health",
-            "get_metrics",
-            "get_metrics_chart",
-        ],
-        level: Level::Read,
-        is_basic: true,
-        all_of: &[on("/storage", &["Datastore.Audit", "Datastore.AllocateSpace"])],
-        mend: Mend::Auditor,
-    },
-    Need {
-        what: "networks: bridges, zones and what is on them",
-        tools: &["list_networks"],
-        level: Level::Read,
-        is_basic: false,
-        all_of: &[on("/sdn", &["SDN.Audit", "SDN.Use"])],
-        mend: Mend::Auditor,
-    },
-    Need {
-        what: "pools",
-        tools: &["list_vms"],
-        level: Level::Read,
-        is_basic: false,
-        all_of: &[on("/pool", &["Pool.Audit"])],
-        mend: Mend::Auditor,
-    },
-    Need {
-        what: "what guest agents tell",
-        tools: &["get_vm_details", "get_network_stats"],
-        level: Level::Read,
-        is_basic: false,
-        all_of: &[on("/vms", &["VM.GuestAgent.Audit", "VM.GuestAgent.Unrestricted", "VM.Monitor"])],
-        mend: Mend::Auditor,
-    },
-    Need {
-        what: "system logs and the cluster log",
-        tools: &["get_system_log", "search_logs", "get_cluster_health"],
-        level: Level::Read,
-        is_basic: false,
-        all_of: &[on("/nodes", &["Sys.Syslog"]), on("/", &["Sys.Syslog"])],
-        mend: Mend::Own("Sys.Syslog"),
-    },
-    Need {
-        what: "consoles and screens",
-        tools: &["get_vm_console", "get_vm_screenshot", "send_vm_keys"],
-        level: Level::Read,
-        is_basic: false,
-        all_of: &[on("/vms", &["VM.Console"])],
-        mend: Mend::Own("VM.Console"),
-    },
-    Need {
-        what: "backups",
-        tools: &["get_storage_status", "get_cluster_health"],
-        level: Level::Read,
-        is_basic: false,
-        all_of: &[
-            on("/storage", &["Datastore.AllocateSpace", "Datastore.Allocate"]),
-            on("/vms", &["VM.Backup"]),
-        ],
-        mend: Mend::Own("Datastore.AllocateSpace VM.Backup"),
-    },
-    Need {
-        what: "pending updates",
-        tools: &["get_node_status"],
-        level: Level::Read,
-        is_basic: false,
-        all_of: &[on("/nodes", &["Sys.Modify"])],
-        mend: Mend::Not,
-    },
-    Need {
-        what: "starting, stopping and what belongs to it",
-        tools: &[
-            "start_vm",
-            "stop_vm",
-            "shutdown_vm",
-            "reboot_vm",
-            "reset_vm",
-            "suspend_vm",
-            "resume_vm",
-        ],
-        level: Level::Write,
-        is_basic: false,
-        all_of: &[on("/vms", &["VM.PowerMgmt"])],
-        mend: Mend::Own("VM.PowerMgmt"),
-    },
-];
-
-/// What a tool needs, from the most to the least important.
-pub fn needs_of(tool: &str) -> impl Iterator<Item = &'static Need> {
-    NEEDS.iter().filter(move |need| need.tools.contains(&tool))
-}
-
-impl Need {
-    /// The privileges, with where they are needed: `VM.Audit on /vms`.
-    pub fn privileges(&self) -> String {
-        let held = self
-            .all_of
-            .iter()
-            .map(|Holding { root, any_of }| format!("{} on {root}", any_of.join(" or ")));
-        held.collect::<Vec<_>>().join(" and ")
-    }
-
-    /// All privileges that are named, whether each of them is needed or any.
-    pub fn named_privileges(&self) -> impl Iterator<Item = &'static str> + use<> {
-        self.all_of.iter().flat_map(|holding| holding.any_of).copied()
-    }
-}
 
 /// How much of one thing a token sees.
 #[derive(Debug)]
@@ -220,7 +26,7 @@ pub struct Seen {
 /// How much a token with these rights sees of each thing that matters to `tools` in this tier.
 pub fn seen(rights: &Rights, level: Level, tools: &[&str]) -> Vec<Seen> {
     let matters =
-        |need: &&Need| need.level <= level && need.tools.iter().any(|tool| tools.contains(tool));
+        |need: &&Need| need.level <= level && need.tools().any(|tool| tools.contains(&tool));
     NEEDS.iter().filter(matters).map(|need| of_need(rights, need)).collect()
 }
 
@@ -360,19 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_is_named_by_what_it_needs() {
-        for tool in tools().into_iter().filter(|tool| *tool != "get_access") {
-            assert!(
-                NEEDS.iter().any(|need| need.tools.contains(&tool)),
-                "{tool}: name it in NEEDS, with the privileges that it needs"
-            );
-        }
-    }
-
-    #[test]
     fn an_auditor_lacks_what_is_not_only_looking() {
         let auditor = rights(&["/", "/nodes", "/pool", "/sdn", "/storage", "/vms"], &AUDITOR);
-        let all: Vec<&str> = NEEDS.iter().flat_map(|need| need.tools).copied().collect();
+        let all: Vec<&str> = NEEDS.iter().flat_map(Need::tools).collect();
         let seen = seen(&auditor, Level::Read, &all);
         let less: Vec<&str> =
             seen.iter().filter(|seen| seen.missing.is_some()).map(|seen| seen.need.what).collect();

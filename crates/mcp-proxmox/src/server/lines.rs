@@ -6,6 +6,7 @@
 
 use super::traffic::LARGEST;
 use rmcp::{RoleServer, service::RxJsonRpcMessage};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 
@@ -87,8 +88,7 @@ impl Line {
             return Found::Message(Box::new(message));
         }
         match serde_json::from_slice::<Value>(line) {
-            // Broken, or nested deeper than anything that makes sense.
-            Err(_) => complaint(-32700, "Parse error: this line is not JSON", Value::Null),
+            Err(error) => unreadable(line, &error),
             Ok(Value::Array(items)) if items.len() > LARGEST => {
                 let why = format!("Invalid Request: a batch may have {LARGEST} messages at most");
                 complaint(-32600, &why, Value::Null)
@@ -111,6 +111,29 @@ pub(super) fn read_one(item: Value) -> Found {
 pub(super) fn no_batch() -> Value {
     let error = json!({ "code": -32600, "message": "Invalid Request: this revision of the protocol has no batches" });
     json!({ "jsonrpc": "2.0", "id": Value::Null, "error": error })
+}
+
+/// What is said of a line that cannot be read as JSON. Some of it may be well enough to say whom to answer: half a
+/// character, as programs leave it that cut texts, or nesting without end.
+fn unreadable(line: &[u8], error: &serde_json::Error) -> Found {
+    #[derive(Deserialize)]
+    struct Outermost {
+        id: Option<Value>,
+        method: Option<Value>,
+    }
+    let Ok(Outermost { id, method }) = serde_json::from_slice(line) else {
+        return complaint(-32700, "Parse error: this line is not JSON", Value::Null);
+    };
+    if id.is_none() && method.is_some() {
+        return Found::Nothing;
+    }
+    let id = id.filter(|id| id.is_string() || id.is_number()).unwrap_or_default();
+    let why = if error.to_string().contains("recursion limit") {
+        "Parse error: this message is nested deeper than anything that makes sense"
+    } else {
+        "Parse error: a text in this message holds half a character, a surrogate without its other half"
+    };
+    complaint(-32700, why, id)
 }
 
 /// What is said of JSON that is no message.
@@ -137,8 +160,12 @@ fn misshapen(value: &Value) -> &'static str {
         "`method` has to be a string"
     } else if !is("id", |id| id.is_string() || id.is_i64() || id.is_u64()) {
         "`id` has to be a string or a whole number"
-    } else {
+    } else if value.get("jsonrpc").is_none_or(|version| version != "2.0") {
         "`jsonrpc` has to be \"2.0\""
+    } else if value.pointer("/params/_meta").is_some_and(|meta| !meta.is_object()) {
+        "`params._meta` has to be an object"
+    } else {
+        "`params` has to be what this method takes, and no key may stand twice"
     }
 }
 
@@ -184,6 +211,44 @@ mod tests {
         assert_eq!(lines, [Line::TooLong, Line::Whole(b"next".to_vec())]);
         let Found::Complaint(told) = lines[0].read() else { panic!() };
         assert_eq!((&told["error"]["code"], &told["id"]), (&json!(-32600), &Value::Null));
+    }
+
+    #[test]
+    fn whoever_asked_hears_of_what_cannot_be_read() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        for (text, code, why) in [
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"\ud83d"}}"#,
+                -32700,
+                "half a character",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"\ud83dx"}}"#,
+                -32700,
+                "half a character",
+            ),
+            (
+                &format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{{"a":{deep}}}}}"#),
+                -32700,
+                "nested deeper",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"_meta":5}}"#,
+                -32600,
+                "`params._meta`",
+            ),
+            (r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, -32600, "`jsonrpc`"),
+        ] {
+            let Found::Complaint(told) = read(text) else { panic!("{text}") };
+            assert_eq!((&told["id"], &told["error"]["code"]), (&json!(7), &json!(code)), "{text}");
+            assert!(told["error"]["message"].as_str().unwrap().contains(why), "{told}");
+        }
+        let cut = r#"{"jsonrpc":"2.0","id":7,"method":"ping","#;
+        let Found::Complaint(told) = read(cut) else { panic!() };
+        assert_eq!(told["id"], Value::Null, "it may have gone on to another");
+        let notification =
+            r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"a":"\ud83d"}}"#;
+        assert!(matches!(read(notification), Found::Nothing));
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Output {
         let seen = view::seen(&rights, limits.tier, &limits.offered);
         let mut sees = Table::new(&["what", "seen", "missing", "tools that show less"]);
         for Seen { need, seen, missing, .. } in &seen {
-            let tools = need.tools.iter().copied().filter(|tool| limits.offered.contains(tool));
+            let tools = need.tools().filter(|tool| limits.offered.contains(tool));
             let tools = missing.is_some().then(|| tools.collect::<Vec<_>>().join(", "));
             sees.push([
                 need.what.into(),

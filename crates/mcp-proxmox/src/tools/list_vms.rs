@@ -20,7 +20,11 @@ use self::{
     summary::Summary,
 };
 use crate::{
-    answer::{Percent, Share, Table, clean::label},
+    answer::{
+        Percent, Share, Table,
+        clean::label,
+        cost::{self, Room},
+    },
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
@@ -159,7 +163,7 @@ impl Tool for ListVms {
         }
         guests.retain(|guest| input.status.is_none_or(|status| guest.is(status)));
         guests.sort_by(|a, b| input.sort.compare(a, b));
-        let page = Page::of(&guests, &input)?;
+        let mut page = Page::of(&guests, &input)?;
         if !wants_exact
             && guests
                 .iter()
@@ -173,11 +177,17 @@ impl Tool for ListVms {
             if page.is_summarised { Summary::full(&guests) } else { Summary::counts(&guests) };
         notes.extend(input.sort.unknown_last(&guests));
         let mut table = if input.detail { detailed() } else { short(input.sort) };
+        let mut room = Room::of(cost::room(input.limit.is_some() || input.detail));
         for guest in page.guests {
             if input.detail {
                 push_detailed(&mut table, guest);
             } else {
                 push_short(&mut table, guest, input.sort);
+            }
+            if !table.fits(&mut room) {
+                page.end_after(table.len());
+                notes.push("names or tags are so long that fewer guests are shown".to_owned());
+                break;
             }
         }
         if page.next_cursor.is_some() {
@@ -392,5 +402,12 @@ impl<'a> Page<'a> {
             next_cursor: last.filter(|_| is_more).map(|vmid| vmid.to_string()),
             is_summarised: is_more && asked.is_none() && input.cursor.is_none(),
         })
+    }
+
+    /// No more than so many are shown of it.
+    fn end_after(&mut self, shown: usize) {
+        self.guests = self.guests.get(..shown).unwrap_or(self.guests);
+        let last = self.guests.last().and_then(|row| row.listed.vmid);
+        self.next_cursor = last.map(|vmid| vmid.to_string());
     }
 }

@@ -4,7 +4,7 @@
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
-use mcp_proxmox::{catalog, prompts, resources, rights::view, server, tier::Level};
+use mcp_proxmox::{catalog, prompts, resources, rights::need, server, tier::Level};
 use serde_json::Value;
 
 /// Compares a document with what it must be, or writes it where that is wanted. Figures may differ by a seventh,
@@ -118,7 +118,7 @@ fn describe(text: &mut String, tool: &Value, entry: &catalog::Entry) {
         let _ = write!(text, "; {loss}");
     }
     text.push_str(".\n");
-    let needs: Vec<_> = view::needs_of(entry.name)
+    let needs: Vec<_> = need::needs_of(entry.name)
         .map(|need| format!("- {}: {}\n", need.what, need.privileges()))
         .collect();
     if needs.is_empty() {

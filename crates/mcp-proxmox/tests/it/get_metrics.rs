@@ -142,7 +142,7 @@ async fn what_is_not_one_thing_is_refused_with_what_to_write() {
 }
 
 #[tokio::test]
-async fn points_of_two_resolutions_weigh_as_long_as_they_last() {
+async fn q151_points_of_two_resolutions_weigh_as_long_as_they_last() {
     let sim = demo().await;
     let points = json!([
         { "time": 1_771_000_000, "cpu": 0.1, "mem": 1000 },

@@ -281,16 +281,16 @@ async fn q083_an_error_of_the_agent_is_a_reason_wherever_it_comes() {
     assert!(missing(&answer).contains("guest-get-osinfo has not been found"), "{answer}");
     assert!(missing(&answer).contains("addresses from inside"), "{answer}");
     assert_eq!(answer["hostname"], "postgres");
-    for text in [
-        "No QEMU guest agent configured",
-        "VM 111 is not running",
-        "QEMU guest agent is not running",
+    for (text, reason) in [
+        ("No QEMU guest agent configured", "is not enabled in the configuration"),
+        ("VM 111 is not running", "VM 111 is not running"),
+        ("QEMU guest agent is not running", "is not installed or not running in the VM"),
     ] {
         sim.answer(
             Rule::get("/nodes/pve3/qemu/111/agent/network-get-interfaces").status(500, text),
         );
         let answer = details(&sim, "111").await;
-        assert!(missing(&answer).contains("agent"), "{text}: {answer}");
+        assert!(missing(&answer).contains(reason), "{text}: {answer}");
         assert_eq!(answer["memory"], "32.0 GiB, balloon may shrink it to 16.0 GiB");
     }
 }

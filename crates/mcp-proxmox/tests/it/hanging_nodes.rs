@@ -157,7 +157,7 @@ async fn a_storage_whose_content_hangs_is_still_told_how_full_it_is() {
 }
 
 #[tokio::test]
-async fn a_node_that_hangs_costs_live_storages_no_more_than_its_own_time() {
+async fn q038_a_node_that_hangs_costs_live_storages_no_more_than_its_own_time() {
     let sim = demo().await;
     sim.answer(Rule::get("/nodes/pve1/storage").hang());
     let began = Instant::now();

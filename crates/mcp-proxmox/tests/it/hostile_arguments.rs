@@ -78,7 +78,8 @@ fn hostile(name: &str, schema: &Value) -> Vec<Value> {
         "integer" | "number" => {
             // As a text it is good, and some of these wait for so many seconds.
             let text = if name.contains("seconds") { "1" } else { "12" };
-            let numbers = [0, -1, 1 << 31, 1 << 32, i64::MAX, i64::MIN].map(|n| json!(n));
+            let numbers =
+                [0, -1, 1 << 31, 1 << 32, (1 << 32) + 1, i64::MAX, i64::MIN].map(|n| json!(n));
             let others = [json!(u64::MAX), json!(1e300), json!(1.5), json!(text), json!(null)];
             let texts = ["1e400", "NaN", "0x10", "../x", ""].map(|text| json!(text));
             [&numbers[..], &others, &texts].concat()
@@ -175,6 +176,10 @@ async fn try_one(
     let names = begins.iter().any(|begins| told.contains(begins));
     if is_error && !told.contains(&format!("`{argument}`")) && !names {
         wrong.push(format!("{which} is refused without naming the argument: {told}"));
+    }
+    let types = ["u32", "u64", "usize", "i64", "f64", "struct"];
+    if is_error && types.iter().any(|name| told.contains(name)) {
+        wrong.push(format!("{which} is told in words of a programming language: {told}"));
     }
     if is_error && told.chars().count() > 2000 || told.contains("hit a bug") || !is_plain(&told) {
         wrong.push(format!("{which}: {told}"));

@@ -195,3 +195,32 @@ async fn by_disk_the_fullest_comes_first() {
         rows(&by_disk["guests"]).iter().filter_map(|row| row["disk%"].as_f64()).collect();
     assert!(percents.len() > 3 && percents.is_sorted_by(|a, b| a >= b), "{percents:?}");
 }
+
+/// Each page ends where an answer would grow too large, and the next begins there.
+#[tokio::test]
+async fn names_and_tags_of_any_length_leave_an_answer_bounded_and_no_guest_out() {
+    let tag = "w".repeat(80);
+    let tags = (0..10).map(|nth| format!("{tag}{nth}")).collect::<Vec<_>>().join(";");
+    let guests: Vec<_> = (100..220)
+        .map(|vmid| json!({ "id": format!("qemu/{vmid}"), "vmid": vmid, "type": "qemu", "node": "pve1", "status": "stopped", "name": "n".repeat(250), "tags": tags }))
+        .collect();
+    let sim = listing(json!(guests)).await;
+    for (mut arguments, most) in [
+        (json!({}), 10_000),
+        (json!({ "limit": 500 }), 25_000),
+        (json!({ "detail": true }), 25_000),
+        (json!({ "limit": 500, "detail": true }), 25_000),
+    ] {
+        let mut seen = Vec::new();
+        loop {
+            let answer = answer(&sim, "list_vms", arguments.clone()).await;
+            assert_eq!(answer["total"], 120);
+            let tokens = tiktoken_rs::o200k_base_singleton().encode_ordinary(&answer.to_string());
+            assert!(tokens.len() < most, "{} tokens for {arguments}", tokens.len());
+            seen.extend(vmids(&answer));
+            let Some(cursor) = answer["next_cursor"].as_str() else { break };
+            arguments["cursor"] = json!(cursor);
+        }
+        assert!(seen.iter().copied().eq(100..220), "{arguments}: {seen:?}");
+    }
+}

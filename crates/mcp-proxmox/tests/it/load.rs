@@ -3,10 +3,16 @@
 
 use std::{
     collections::BTreeSet,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use mcp_proxmox::{
+    config::Confirm,
+    policy::Policy,
+    tier::{Access, Level},
+};
 use pve_sim::{
     Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET, Rule,
     Sim,
@@ -173,10 +179,7 @@ async fn however_many_nodes_hang_the_lists_of_the_cluster_are_answered() {
     }
     let mut settings = settings(&sim, GENERATED_TOKEN_ID, GENERATED_TOKEN_SECRET);
     settings.request_timeout = Duration::from_secs(30);
-    let access = mcp_proxmox::tier::Access::new(
-        mcp_proxmox::tier::Level::Read,
-        pve_client::Reader::new(settings),
-    );
+    let access = Access::new(Level::Read, pve_client::Reader::new(settings));
     let client = connect(server(access)).await;
     let call = |tool: &'static str, arguments: Value| {
         let mut request = CallToolRequestParams::new(tool);
@@ -197,4 +200,69 @@ async fn however_many_nodes_hang_the_lists_of_the_cluster_are_answered() {
         assert_eq!(structured(&answer)["total"], 200);
     }
     assert_eq!(held(), 3, "the fourth place is kept for what PVE answers from memory");
+}
+
+/// Goes on with what fits for as long as PVE does.
+fn for_long(rule: Rule) -> Rule {
+    rule.delay(Duration::from_secs(30)).status(596, "Connection timed out")
+}
+
+/// May write, and asks nobody.
+fn acting(sim: &Sim) -> mcp_proxmox::server::Server {
+    let reader = pve_client::Reader::new(settings(sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET));
+    let policy = Policy::new(None, "".parse().unwrap(), Confirm::Never, None);
+    server(Access::new(Level::Write, reader)).under(Arc::new(policy))
+}
+
+#[tokio::test]
+async fn commands_that_hang_keep_two_workers_of_a_node_and_the_others_are_not_sent() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    for guest in ["qemu/100", "qemu/102", "qemu/112", "qemu/130", "lxc/200", "lxc/204"] {
+        sim.answer(for_long(Rule::post(&format!("/nodes/pve1/{guest}/status/stop"))));
+    }
+    let client = connect(acting(&sim)).await;
+    let call = |vm: &str| {
+        let mut request = CallToolRequestParams::new("stop_vm");
+        request.arguments = json!({ "vm": vm }).as_object().cloned();
+        client.call_tool(request)
+    };
+    let mut hanging: FuturesUnordered<_> =
+        ["100", "102", "112", "130", "200", "204"].into_iter().map(call).collect();
+    let sent = || sim.requests().iter().filter(|seen| seen.path.ends_with("/stop")).count();
+    press(&mut hanging, sent, 2).await;
+    let others = client.call_tool(CallToolRequestParams::new("list_vms"));
+    structured(&beside(&mut hanging, others).await.unwrap());
+    assert_eq!(sent(), 2);
+    assert_eq!(sim.peak_at_node("pve1"), 2, "one of its workers is left for people");
+}
+
+#[tokio::test]
+async fn consoles_that_hang_keep_two_workers_of_a_node() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    for guest in ["qemu/100", "qemu/102", "qemu/112", "qemu/130", "lxc/200", "lxc/204"] {
+        for kind in ["termproxy", "vncproxy"] {
+            sim.answer(for_long(Rule::post(&format!("/nodes/pve1/{guest}/{kind}"))));
+        }
+    }
+    let client = connect(acting(&sim)).await;
+    let call = |(vm, tool): (&str, &'static str)| {
+        let mut request = CallToolRequestParams::new(tool);
+        request.arguments = json!({ "vm": vm }).as_object().cloned();
+        client.call_tool(request)
+    };
+    let asked = [
+        ("200", "get_vm_console"),
+        ("204", "get_vm_console"),
+        ("100", "get_vm_screenshot"),
+        ("102", "get_vm_screenshot"),
+        ("112", "get_vm_screenshot"),
+        ("130", "get_vm_screenshot"),
+    ];
+    let mut hanging: FuturesUnordered<_> = asked.into_iter().map(call).collect();
+    let sent = || sim.requests().iter().filter(|seen| seen.path.ends_with("proxy")).count();
+    press(&mut hanging, sent, 2).await;
+    let others = client.call_tool(CallToolRequestParams::new("list_vms"));
+    structured(&beside(&mut hanging, others).await.unwrap());
+    assert_eq!(sent(), 2);
+    assert_eq!(sim.peak_at_node("pve1"), 2);
 }

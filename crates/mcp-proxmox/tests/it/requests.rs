@@ -11,7 +11,7 @@ use std::{collections::BTreeSet, fmt::Write as _, fs, path::PathBuf};
 use futures_util::{StreamExt as _, future::join_all, stream};
 use mcp_proxmox::{
     catalog::{self, Catalog},
-    rights::view::{Need, needs_of},
+    rights::need::{Need, needs_of},
     server,
     tier::Level,
 };

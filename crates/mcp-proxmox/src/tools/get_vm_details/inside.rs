@@ -89,6 +89,11 @@ pub(super) async fn of_container(pve: &Reader, call: &Call, guest: &GuestRef) ->
     let mut inside = Inside::default();
     let pve = pve.until(call.part(FIRST_SECONDS));
     match pve.get(agent::container_interfaces(guest)).await {
+        // One that runs has its loopback at the least.
+        Ok(interfaces) if interfaces.is_empty() => inside.not_available.push(
+            "the container's addresses: its node sees no interface of it, as of one that does not run"
+                .to_owned(),
+        ),
         Ok(interfaces) => inside.set_addresses(&interfaces),
         Err(error) => {
             let why = Failure::from_pve("read the container's addresses", &error);

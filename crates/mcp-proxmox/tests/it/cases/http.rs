@@ -165,7 +165,7 @@ async fn q035_a_page_of_a_proxy_is_not_an_answer() {
 }
 
 #[tokio::test]
-async fn q038_a_part_that_hangs_costs_only_itself() {
+async fn a_part_that_hangs_costs_only_itself() {
     let sim = lab().await;
     sim.answer(Rule::get("/nodes/pve1/services").hang());
     sim.answer(Rule::get("/nodes/pve1/rrddata").data(&json!([])));
@@ -212,6 +212,13 @@ async fn q041_null_is_an_empty_answer() {
     let node = answer(&sim, "get_node_status", json!({ "node": "pve1" })).await;
     assert!(node.get("not_available").is_none(), "{node}");
     assert_eq!(node["pending_updates"], 0);
+    for nothing in [json!(null), json!([])] {
+        sim.answer(Rule::get("/nodes/pve1/lxc/120/interfaces").data(&nothing));
+        let details = answer(&sim, "get_vm_details", json!({ "vm": "120" })).await;
+        assert!(details.get("addresses").is_none(), "{details}");
+        let missing = details["not_available"].to_string();
+        assert!(missing.contains("no interface of it, as of one that does not run"), "{missing}");
+    }
     sim.answer(Rule::get("/cluster/resources?type=vm").data(&json!(null)));
     let list = answer(&sim, "list_vms", json!({})).await;
     assert_eq!(list["total"], 0);

@@ -119,6 +119,11 @@ async fn q029_writing_sends_a_body_of_known_length() {
     let seen = sim.requests();
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].method.as_str(), seen[0].path.as_str()), ("POST", START));
+    sim.forget_requests();
+    operator(&sim).post(lifecycle::shutdown(&db1(), 30)).await.ok();
+    let seen = sim.requests();
+    assert_eq!(seen.len(), 1, "it was refused, or sent again");
+    assert_eq!(seen[0].body, "timeout=30");
 }
 
 #[tokio::test]

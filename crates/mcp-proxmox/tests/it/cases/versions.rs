@@ -41,6 +41,15 @@ async fn q079_pressure_is_a_number_of_vms_and_a_text_of_containers() {
         let shown = &status["pressure_percent"];
         assert_eq!(shown["io"], 1.23, "{status}");
         assert_eq!((&shown["cpu"], &shown["memory"]), (&json!(0.0), &json!(0.0)));
+
+        let mut container = json!({ "id": "lxc/101", "vmid": 101, "type": "lxc", "node": "pve1", "name": "ct1", "status": "running", "cpu": 0, "cpus": 1, "maxcpu": 1, "mem": 1, "maxmem": 2, "disk": 1, "maxdisk": 2, "uptime": 3 });
+        container.as_object_mut().unwrap().extend(pressure.as_object().unwrap().clone());
+        let sim = listing(json!([container])).await;
+        sim.answer(Rule::get("/nodes/pve1/lxc/101/status/current").data(&container));
+        let list = answer(&sim, "list_vms", json!({ "sort": "cpu" })).await;
+        assert_eq!(row(&list["guests"], "vmid", &json!(101))["mem%"], 50.0);
+        let status = answer(&sim, "get_vm_status", json!({ "vm": "101" })).await;
+        assert_eq!(status["pressure_percent"]["io"], 1.23, "{status}");
     }
 }
 
@@ -84,7 +93,7 @@ async fn q112_no_limit_is_ever_zero() {
 
 /// After an upgrade from PVE 8 to 9 there are points of two kinds, the older ones without pressure.
 #[tokio::test]
-async fn q151_the_newest_point_is_that_of_the_latest_time() {
+async fn the_newest_point_is_that_of_the_latest_time() {
     let sim = lab().await;
     let old = json!({ "time": 1_771_000_000, "cpu": 0.1 });
     let newer = json!({ "time": 1_771_010_800, "cpu": 0.2, "pressurecpusome": 1.0, "pressurememorysome": 0, "pressureiosome": 0 });

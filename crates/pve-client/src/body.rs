@@ -45,11 +45,38 @@ pub(crate) async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, F
     Ok(whole.into())
 }
 
+/// Whether a body is compressed.
+pub(crate) fn is_compressed(body: &[u8]) -> bool {
+    body.starts_with(&GZIP)
+}
+
+/// What is larger is read or decompressed on a thread of its own: meanwhile a small one is answered, and a time that is over
+/// is noticed.
+const LARGE: usize = 4 << 20;
+
+/// Does what takes as long as a body of so many bytes is large.
+pub(crate) async fn apart<T: Send + 'static>(
+    size: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    if size <= LARGE {
+        return work();
+    }
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        // It is never aborted.
+        Err(failed) => match failed.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
 /// Decompresses a body that is compressed, whether its header says so or not.
 ///
 /// The journal of PVE 9.2.11 is always compressed, also for those who did not ask for it.
 pub(crate) fn decompress(body: Bytes, limit: usize) -> Result<Bytes, Failure> {
-    if !body.starts_with(&GZIP) {
+    if !is_compressed(&body) {
         return Ok(body);
     }
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
@@ -73,6 +100,18 @@ mod tests {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(text).unwrap();
         encoder.finish().unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_is_large_is_read_while_other_things_are_done() {
+        let (done, waits) = std::sync::mpsc::channel();
+        let large =
+            apart(LARGE + 1, move || waits.recv_timeout(std::time::Duration::from_secs(60)));
+        // It would wait in vain for this, if it kept the thread.
+        let (read, ()) = tokio::join!(large, async { done.send("read").unwrap() });
+        assert_eq!(read, Ok("read"));
+        let here = std::thread::current().id();
+        assert_eq!(apart(LARGE, move || std::thread::current().id()).await, here);
     }
 
     #[test]

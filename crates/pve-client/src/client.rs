@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Answer, Error, Fingerprint, Get, LostWhy, Method, Post, Settings, Token, UnreadableWhy,
+    body::apart,
     console::Opening,
     endpoint::Whole,
     envelope::Parsed,
@@ -19,7 +20,7 @@ use crate::{
     hosts::Hosts,
     outgoing::{Call, without_query},
     recent::{Recent, Sharing},
-    request::LIMIT,
+    request::{LIMIT, Read},
 };
 
 /// How long a console may take until something comes of it.
@@ -113,16 +114,16 @@ impl Reader {
     }
 
     /// Sends a request that changes nothing, and gives what was asked for.
-    pub async fn get<T>(&self, request: Get<T>) -> Result<T, Error> {
+    pub async fn get<T: Send + 'static>(&self, request: Get<T>) -> Result<T, Error> {
         self.fetch(request).await.map(|answer| answer.data)
     }
 
     /// Sends a request that changes nothing, and gives the answer with what stands around it.
-    pub async fn fetch<T>(&self, request: Get<T>) -> Result<Answer<T>, Error> {
+    pub async fn fetch<T: Send + 'static>(&self, request: Get<T>) -> Result<Answer<T>, Error> {
         let (path, limit) = (request.path(), request.limit());
         let whole = self.send(Method::Get, path, "", limit).await?;
         let date = whole.date;
-        let parsed = read(Method::Get, path, &whole, |body| request.read(body))?;
+        let parsed = read(Method::Get, path, whole, request.reading()).await?;
         Ok(Answer { data: parsed.data, total: parsed.total, changes: parsed.changes, date })
     }
 
@@ -131,7 +132,7 @@ impl Reader {
     pub(crate) async fn ask_for_console(&self, request: &Post<Opening>) -> Result<Opening, Error> {
         let path = request.path();
         let whole = self.send(Method::Post, path, request.form(), LIMIT).await?;
-        Ok(read(Method::Post, path, &whole, |body| request.read(body))?.data)
+        Ok(read(Method::Post, path, whole, request.reading()).await?.data)
     }
 
     /// Opens a WebSocket, once. Who refuses may repeat the request: an error holds none of these secrets.
@@ -238,12 +239,12 @@ impl Operator {
     /// Sends a request that changes something: once, whatever happens.
     ///
     /// [`Error::may_have_taken_effect`] tells whether it may have done so although it failed.
-    pub async fn post<T>(&self, request: Post<T>) -> Result<T, Error> {
+    pub async fn post<T: Send + 'static>(&self, request: Post<T>) -> Result<T, Error> {
         let path = request.path();
         // Also when this is cancelled: nobody who reads after it is handed what was read before it.
         let _writing = self.0.shared.guests.writing();
         let whole = self.0.send(Method::Post, path, request.form(), LIMIT).await?;
-        let parsed = read(Method::Post, path, &whole, |body| request.read(body))?;
+        let parsed = read(Method::Post, path, whole, request.reading()).await?;
         Ok(parsed.data)
     }
 }
@@ -267,14 +268,16 @@ impl fmt::Debug for Operator {
 }
 
 /// What a whole answer says.
-fn read<T>(
+async fn read<T: Send + 'static>(
     method: Method,
     path: &str,
-    whole: &Whole,
-    read: impl FnOnce(&[u8]) -> Result<Parsed<T>, UnreadableWhy>,
+    whole: Whole,
+    reading: Read<T>,
 ) -> Result<Parsed<T>, Error> {
     let path = without_query(path);
-    read(&whole.body).map_err(|why| match why {
+    let body = whole.body;
+    let read = apart(body.len(), move || reading(&body)).await;
+    read.map_err(|why| match why {
         // Some other API that also speaks JSON.
         UnreadableWhy::NoData => Error::Foreign {
             host: whole.host.to_string(),

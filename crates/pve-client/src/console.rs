@@ -171,7 +171,7 @@ mod tests {
         let body = br#"{"data":{"port":"5902","password":"54MNM.@%","user":"ops@pve!rw",
             "upid":"UPID:pve1:00001CF8:000BFA5E:6B0D1770:vncproxy:100:ops@pve!rw:",
             "ticket":"54MNM.@%:PVEVNC:6B0D1770::qLCP=="}}"#;
-        let opening = vncproxy(&guest(Kind::Qemu)).read(body).ok().unwrap().data;
+        let opening = (vncproxy(&guest(Kind::Qemu)).reading())(body).ok().unwrap().data;
         assert_eq!(opening.port, Some(5902));
         assert_eq!(opening.password.as_ref().unwrap().expose(), "54MNM.@%");
         assert_eq!(opening.upid.unwrap().parse::<Upid>().unwrap().kind, "vncproxy");

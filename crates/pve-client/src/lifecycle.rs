@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn the_recorded_answer_is_the_task() {
         let body = br#"{"data":"UPID:pve1:00001AC5:000BE8D7:6B0D1743:qmstart:107:ops@pve!rw:"}"#;
-        let upid = start(&guest(Kind::Qemu)).read(body).ok().unwrap().data;
+        let upid = (start(&guest(Kind::Qemu)).reading())(body).ok().unwrap().data;
         assert_eq!(upid.kind, "qmstart");
     }
 }

@@ -27,7 +27,7 @@ pub enum Method {
 }
 
 /// How the text of an answer becomes a `T`.
-type Read<T> = fn(&[u8]) -> Result<Parsed<T>, UnreadableWhy>;
+pub(crate) type Read<T> = fn(&[u8]) -> Result<Parsed<T>, UnreadableWhy>;
 
 /// A request that changes nothing. Answers with a `T`.
 pub struct Get<T> {
@@ -84,6 +84,10 @@ impl<T> Get<T> {
     pub(crate) fn read(&self, body: &[u8]) -> Result<Parsed<T>, UnreadableWhy> {
         (self.read)(body)
     }
+
+    pub(crate) fn reading(&self) -> Read<T> {
+        self.read
+    }
 }
 
 impl<T: DeserializeOwned> Post<T> {
@@ -103,8 +107,8 @@ impl<T> Post<T> {
         self.form.body()
     }
 
-    pub(crate) fn read(&self, body: &[u8]) -> Result<Parsed<T>, UnreadableWhy> {
-        (self.read)(body)
+    pub(crate) fn reading(&self) -> Read<T> {
+        self.read
     }
 }
 

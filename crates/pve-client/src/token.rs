@@ -244,11 +244,12 @@ mod tests {
             let mut text = serde_json::to_string(&before).unwrap();
             text.pop();
             for (character, numbered) in secret.chars().zip(numbered) {
-                match character {
-                    c if numbered => text += &format!("\\u{:04x}", u32::from(c)),
-                    c @ ('"' | '\\') => text.extend(['\\', c]),
-                    c => text.push(c),
-                }
+                let written = match character {
+                    c if numbered => format!("\\u{:04x}", u32::from(c)),
+                    c @ ('"' | '\\') => format!("\\{c}"),
+                    c => c.to_string(),
+                };
+                text += &written;
             }
             text.push('"');
             let token = token("root@pam", "monitor", &secret).unwrap();

@@ -17,7 +17,7 @@ pub async fn find(pve: &Reader, name: &str) -> Result<(NodeName, Listed), Failur
 
 /// The node of this name in a list of nodes.
 pub fn pick(mut nodes: Vec<Listed>, name: &str) -> Result<(NodeName, Listed), Failure> {
-    if nodes.is_empty() {
+    if nodes.iter().all(|node| node.node.is_none()) {
         return Err(none_listed());
     }
     let position = |same: &dyn Fn(&str) -> bool| {

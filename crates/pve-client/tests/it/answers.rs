@@ -297,3 +297,20 @@ async fn a_write_that_broke_inside_the_cluster_may_have_been_done() {
         assert_eq!(server.seen().len(), 1);
     }
 }
+
+/// It is read on another thread, as is what is large when it is decompressed.
+#[tokio::test]
+async fn an_answer_of_many_megabytes_is_read_as_a_small_one() {
+    let body = format!(r#"{{"data":{{"version":"9.2.11","release":"{}"}}}}"#, "9".repeat(5 << 20));
+    let length = body.len();
+    let plain = pve("200 OK", &body);
+    let packed = http("200 OK", &[JSON, PVE, ("Content-Encoding", "gzip")], &gzip(&body));
+    for answer in [plain, packed] {
+        let version = version_of(answer).await.unwrap();
+        assert_eq!(version.version.as_deref(), Some("9.2.11"));
+        assert!(length > 5 << 20);
+    }
+    let broken = body.replace("}}", "}");
+    let error = version_of(pve("200 OK", &broken)).await.unwrap_err();
+    assert!(matches!(error, Error::Unreadable { .. }), "{error:?}");
+}

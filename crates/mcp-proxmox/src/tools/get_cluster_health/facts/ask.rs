@@ -32,7 +32,7 @@ impl Asking {
     }
 
     /// Asks one thing, if that makes sense.
-    pub(super) async fn ask<T>(&mut self, request: Get<T>) -> Known<T> {
+    pub(super) async fn ask<T: Send + 'static>(&mut self, request: Get<T>) -> Known<T> {
         self.ask_by(async |pve| pve.get(request).await).await
     }
 
@@ -65,7 +65,7 @@ impl Asking {
     }
 
     /// The same within a shorter time.
-    pub(super) async fn ask_until<T>(
+    pub(super) async fn ask_until<T: Send + 'static>(
         &mut self,
         deadline: tokio::time::Instant,
         request: Get<T>,

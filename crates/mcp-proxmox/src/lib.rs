@@ -29,6 +29,7 @@ pub mod config;
 pub mod console;
 pub mod failure;
 pub mod history;
+pub mod in_order;
 pub mod instructions;
 pub mod logs;
 pub mod lookup;

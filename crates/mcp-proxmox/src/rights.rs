@@ -97,7 +97,7 @@ mod tests {
                 .map(|(name, below)| ((*name).to_owned(), *below))
                 .collect::<BTreeMap<_, _>>()
         };
-        Rights(paths.iter().map(|(path, of)| ((*path).to_owned(), held(of))).collect())
+        Rights(paths.iter().map(|(path, of)| ((*path).to_owned(), held(of).into())).collect())
     }
 
     #[test]

@@ -1,23 +1,66 @@
 //! What the token may do.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{Get, VmId, form::Form};
+use serde::de::MapAccess;
 
-/// Privileges by path. A privilege that is there is granted; its value tells whether it also holds
-/// below that path.
-pub type Permissions = BTreeMap<String, BTreeMap<String, bool>>;
+use crate::{
+    Get, UnreadableWhy, VmId,
+    envelope::{self, Parsed},
+    form::Form,
+    perl::{FromPerl, Lenient},
+};
+
+/// Privileges by path. Proxmox VE names each member of a pool: ten thousand guests are ten thousand paths, most of
+/// which share what is held there.
+pub type Permissions = BTreeMap<String, Arc<Held>>;
+
+/// What is held on a path. A privilege that is there is granted; its value tells whether it also holds below.
+pub type Held = BTreeMap<String, bool>;
+
+/// How many different holdings are looked through for one that is the same. Others take memory of their own.
+const DIFFERENT: usize = 32;
 
 /// The privileges of the token that asks: its own and its user's, as far as both have them. Empty
 /// when it has none. Needs no privilege.
 pub fn permissions() -> Get<Permissions> {
-    Get::many("/access/permissions".to_owned())
+    Get::new("/access/permissions".to_owned(), read)
 }
 
 /// The same for one guest, with what its pool and everything above it give. Empty when it has none.
 pub fn permissions_on(vmid: VmId) -> Get<Permissions> {
     let path = format!("/vms/{vmid}");
-    Get::many(Form::default().text("path", &path).after("/access/permissions"))
+    Get::new(Form::default().text("path", &path).after("/access/permissions"), read)
+}
+
+fn read(body: &[u8]) -> Result<Parsed<Permissions>, UnreadableWhy> {
+    envelope::read_lenient(body)?.try_map(|Shared(permissions)| Ok(permissions))
+}
+
+/// [`Permissions`] while they are read.
+#[derive(Default)]
+struct Shared(Permissions);
+
+impl FromPerl for Shared {
+    fn from_text(_: &str) -> Option<Self> {
+        None
+    }
+
+    fn from_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
+        let (mut paths, mut different) = (Permissions::new(), Vec::<Arc<Held>>::new());
+        while let Some((path, Lenient(held))) = map.next_entry::<String, Lenient<Held>>()? {
+            let Some(held) = held else { continue };
+            let held = match different.iter().find(|known| ***known == held) {
+                Some(known) => Arc::clone(known),
+                None => Arc::new(held),
+            };
+            if different.len() < DIFFERENT && Arc::strong_count(&held) == 1 {
+                different.push(Arc::clone(&held));
+            }
+            paths.insert(path, held);
+        }
+        Ok(Some(Self(paths)))
+    }
 }
 
 #[cfg(test)]
@@ -35,6 +78,18 @@ mod tests {
         assert!(read["/nodes/pve1"]["VM.Audit"]);
         assert!(!read["/nodes/pve1"]["Sys.Audit"]);
         assert!(read["/vms/100"].is_empty());
+    }
+
+    #[test]
+    fn paths_with_the_same_privileges_share_them() {
+        let held = r#"{"VM.Audit":1,"VM.Console":1}"#;
+        let paths: Vec<String> =
+            (100..200).map(|vmid| format!(r#""/vms/{vmid}":{held},"/pool/{vmid}":{{}}"#)).collect();
+        let read = read(&format!(r#"{{"data":{{{}}}}}"#, paths.join(",")));
+        assert_eq!(read.len(), 200);
+        let pointers = read.values().map(Arc::as_ptr);
+        assert_eq!(pointers.collect::<std::collections::BTreeSet<_>>().len(), 2);
+        assert!(read["/vms/150"]["VM.Console"] && read["/pool/150"].is_empty());
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub(crate) fn field<'de, D: Deserializer<'de>, F: Field>(from: D) -> Result<F, D
 pub(crate) struct Expected<T>(pub(crate) T);
 
 /// One value of any JSON type.
-struct Lenient<T>(Option<T>);
+pub(crate) struct Lenient<T>(pub(crate) Option<T>);
 
 struct LenientVisitor<T>(PhantomData<T>);
 

@@ -3,7 +3,7 @@
 //! The cluster's list ([`list`]) and the configuration ([`configured`]) never touch a storage; asking a
 //! node ([`on_node`], [`status`], [`content`]) does, and a dead network storage holds that answer up.
 
-use crate::{Get, NodeName, StorageId, VmId, form::Form, ids::segment, perl};
+use crate::{Get, NodeName, StorageId, Text, VmId, form::Form, ids::segment, perl};
 
 perl::answer! {
     /// A storage on one node, in the cluster's list. Figures are those that the node last sent, about
@@ -116,10 +116,22 @@ perl::answer! {
 }
 
 perl::answer! {
+    /// A backup, as far as it takes to tell whether a guest has one: a list may have a hundred thousand.
+    pub struct Backup {
+        /// The guest that it is of.
+        pub vmid: Option<VmId>,
+        /// When it was made, in seconds since 1970.
+        pub ctime: Option<i64>,
+        /// Its last check.
+        pub verification: Option<Verification>,
+    }
+}
+
+perl::answer! {
     /// The last check of a backup.
     pub struct Verification {
         /// `ok` or `failed`.
-        pub state: Option<String>,
+        pub state: Option<Text>,
     }
 }
 
@@ -163,9 +175,9 @@ pub fn content(node: &NodeName, storage: &StorageId, vmid: Option<VmId>) -> Get<
     Get::many(form.after(&format!("{}/content", path(node, storage))))
 }
 
-/// What is on a storage of one kind, such as `backup`. Each volume is checked as with [`content`].
-pub fn content_of(node: &NodeName, storage: &StorageId, kind: &str) -> Get<Vec<Volume>> {
-    let form = Form::default().text("content", kind);
+/// The backups on a storage. Each is checked as with [`content`].
+pub fn backups(node: &NodeName, storage: &StorageId) -> Get<Vec<Backup>> {
+    let form = Form::default().text("content", "backup");
     Get::many(form.after(&format!("{}/content", path(node, storage))))
 }
 
@@ -187,7 +199,7 @@ mod tests {
         assert_eq!(status(&node, &local).path(), "/nodes/pve1/storage/local/status");
         assert_eq!(content(&node, &local, None).path(), "/nodes/pve1/storage/local/content");
         assert_eq!(
-            content_of(&node, &local, "backup").path(),
+            backups(&node, &local).path(),
             "/nodes/pve1/storage/local/content?content=backup"
         );
         let vmid = VmId::try_from(100u32).ok();

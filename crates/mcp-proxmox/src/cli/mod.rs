@@ -43,7 +43,7 @@ use crate::{
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let matches = match helpful(command(), &arguments).try_get_matches_from(&arguments) {
+    let matches = match understood(&arguments) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version are asked for, and go to standard output; everything else is a mistake.
@@ -63,7 +63,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("mcp-proxmox cannot start: {error}"), 1),
     };
-    let code = runtime.block_on(dispatch(&matches)).unwrap_or_else(|error| unwritten(&error));
+    let code =
+        runtime.block_on(dispatch(matches.as_ref())).unwrap_or_else(|error| unwritten(&error));
     // A read of standard input may still be blocked in a thread; it must not hold up the end.
     runtime.shutdown_background();
     code
@@ -86,23 +87,30 @@ fn flag_hint(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     call::instead_of_flag(flag, arguments)
 }
 
+/// `None` where nothing was written, as clients start it: then the command line, whose description is a third of the
+/// work until the first answer, is not even described.
+fn understood(arguments: &[OsString]) -> Result<Option<ArgMatches>, clap::Error> {
+    if arguments.len() <= 1 {
+        return Ok(None);
+    }
+    helpful(command(), arguments).try_get_matches_from(arguments).map(Some)
+}
+
 /// # Errors
 /// What standard output said.
-async fn dispatch(matches: &ArgMatches) -> io::Result<ExitCode> {
-    if let Some(("tools", options)) = matches.subcommand() {
-        return tools::run(matches, options);
-    }
-    if let Some(("config", options)) = matches.subcommand() {
-        return config::run(matches, options);
-    }
-    if let Some(("completions", options)) = matches.subcommand() {
-        return completions::run(options);
+async fn dispatch(matches: Option<&ArgMatches>) -> io::Result<ExitCode> {
+    let command = matches.and_then(ArgMatches::subcommand);
+    match command {
+        Some(("tools", options)) => return tools::run(matches, options),
+        Some(("config", options)) => return config::run(matches, options),
+        Some(("completions", options)) => return completions::run(options),
+        _ => {}
     }
     let world = match World::open(matches).await {
         Ok(world) => world,
         Err(complaint) => return Ok(complain(&complaint, 2)),
     };
-    match matches.subcommand() {
+    match command {
         Some(("check", _)) => check::run(&world).await,
         Some(("call", options)) => call::run(&world, options).await,
         _ => Ok(serve(world).await),
@@ -118,11 +126,11 @@ struct World {
 }
 
 impl World {
-    async fn open(matches: &ArgMatches) -> Result<Self, String> {
+    async fn open(matches: Option<&ArgMatches>) -> Result<Self, String> {
         warn_of_names();
         warn_of_the_demo(matches);
         #[cfg(feature = "demo")]
-        let (config, demo) = if matches.get_flag("demo") {
+        let (config, demo) = if is_demo(matches) {
             let demo = demo::start().await?;
             (demo::config(&demo, &written(matches)), Some(demo))
         } else {
@@ -195,10 +203,9 @@ fn for_people(is_terminal: bool) -> Option<&'static str> {
 
 /// What the user wrote for a setting: a flag wins over the environment, also where that has another setting that
 /// says the same otherwise.
-fn written(matches: &ArgMatches) -> impl Fn(&Setting) -> Option<String> {
-    |setting| {
-        let flag =
-            |setting: &Setting| setting.flag.and_then(|name| matches.get_one::<String>(name));
+fn written(matches: Option<&ArgMatches>) -> impl Fn(&Setting) -> Option<String> {
+    move |setting| {
+        let flag = |setting: &Setting| matches?.get_one::<String>(setting.flag?);
         if let Some(written) = flag(setting) {
             return Some(written.clone());
         }
@@ -208,7 +215,7 @@ fn written(matches: &ArgMatches) -> impl Fn(&Setting) -> Option<String> {
 }
 
 /// The same without what the simulated cluster does not need, where that is used.
-fn unless_of_the_demo(matches: &ArgMatches) -> impl Fn(&Setting) -> Option<String> {
+fn unless_of_the_demo(matches: Option<&ArgMatches>) -> impl Fn(&Setting) -> Option<String> {
     let source = written(matches);
     move |setting| {
         let is_needless = is_demo(matches) && setting.is_of_the_connection();
@@ -216,8 +223,8 @@ fn unless_of_the_demo(matches: &ArgMatches) -> impl Fn(&Setting) -> Option<Strin
     }
 }
 
-fn is_demo(matches: &ArgMatches) -> bool {
-    cfg!(feature = "demo") && matches.get_flag("demo")
+fn is_demo(matches: Option<&ArgMatches>) -> bool {
+    cfg!(feature = "demo") && matches.is_some_and(|matches| matches.get_flag("demo"))
 }
 
 /// Warns of variables that are nearly settings.
@@ -230,10 +237,8 @@ fn warn_of_names() {
 }
 
 /// Who names a server and asks for the simulated one gets the simulated one, and is told so.
-fn warn_of_the_demo(matches: &ArgMatches) {
-    if !is_demo(matches) {
-        return;
-    }
+fn warn_of_the_demo(matches: Option<&ArgMatches>) {
+    let Some(matches) = matches.filter(|_| is_demo(matches)) else { return };
     let flags = settings::ALL.iter().filter(|setting| setting.is_of_the_connection());
     let flags = flags.filter_map(|setting| setting.flag);
     let needless: Vec<_> =

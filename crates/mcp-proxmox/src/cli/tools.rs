@@ -22,7 +22,7 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<ExitCode> {
+pub(super) fn run(matches: Option<&ArgMatches>, options: &ArgMatches) -> io::Result<ExitCode> {
     warn_of_names();
     warn_of_the_demo(matches);
     let source = unless_of_the_demo(matches);

@@ -12,6 +12,7 @@ use pve_client::{NodeName, Observer, Reader, node, storage, task::Filter};
 
 use crate::{
     answer::clean::label,
+    in_order::InOrder as _,
     logs::tasks::{self, Outcome, is_console},
     lookup::guest::real_name,
 };
@@ -26,7 +27,7 @@ pub(super) async fn guests(pve: &Observer, with_names: bool) -> Option<Vec<Strin
     // Somebody who types asks at every key.
     let read = pve.guests().await.ok()?;
     let mut guests: Vec<_> = read.data().iter().filter(|guest| guest.vmid.is_some()).collect();
-    guests.sort_by_key(|guest| {
+    guests.order_by_key(|guest| {
         let is_template = guest.template.unwrap_or_default();
         let rank = match guest.status.as_deref() {
             _ if is_template => 3,
@@ -78,7 +79,7 @@ pub(super) async fn storages(pve: &Reader) -> Option<Vec<String>> {
         *places.entry(storage.to_string()).or_default() += 1;
     }
     let mut found: Vec<_> = places.into_iter().collect();
-    found.sort_by_key(|(_, places)| Reverse(*places));
+    found.order_by_key(|(_, places)| Reverse(*places));
     Some(found.into_iter().map(|(name, _)| name).collect())
 }
 
@@ -112,7 +113,7 @@ pub(super) async fn units(pve: &Reader, node: Option<NodeName>) -> Option<Vec<St
     };
     let mut services = pve.get(node::services(&node)).await.ok()?;
     services.retain(|service| service.unit_state.as_deref() != Some("not-found"));
-    services.sort_by_key(|service| match service.state.as_deref() {
+    services.order_by_key(|service| match service.state.as_deref() {
         Some("failed") => 0,
         Some("running") => 1,
         _ => 2,

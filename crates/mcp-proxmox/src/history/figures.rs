@@ -2,6 +2,8 @@
 
 use super::Sample;
 
+use crate::in_order::InOrder as _;
+
 /// The figures of one series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
@@ -65,7 +67,7 @@ impl Figures {
 /// The value below which the series was for so many seconds.
 fn percentile(samples: &[Sample], seconds: f64) -> Option<f64> {
     let mut by_value: Vec<&Sample> = samples.iter().collect();
-    by_value.sort_by(|a, b| a.value.total_cmp(&b.value));
+    by_value.order_by(|a, b| a.value.total_cmp(&b.value));
     let mut passed = 0.0;
     by_value.into_iter().find_map(|sample| {
         passed += sample.seconds;

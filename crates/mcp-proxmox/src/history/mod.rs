@@ -12,6 +12,8 @@ pub use series::{Series, Unit, of};
 
 use pve_client::rrd::Point;
 
+use crate::in_order::InOrder as _;
+
 /// The points of a history in the order of their times, each with the seconds that it stands for.
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -57,7 +59,7 @@ impl History {
                 (time > 0.0 && time < 1e11).then_some((time as i64, 0.0, point))
             })
             .collect();
-        timed.sort_by_key(|(time, ..)| *time);
+        timed.order_by_key(|(time, ..)| *time);
         timed.dedup_by_key(|(time, ..)| *time);
         let times: Vec<i64> = timed.iter().map(|(time, ..)| *time).collect();
         let steps: Vec<i64> =

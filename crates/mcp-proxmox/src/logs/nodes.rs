@@ -2,7 +2,7 @@
 
 use pve_client::{NodeName, Reader, node};
 
-use crate::{answer::clean::quoted, failure::Failure, lookup};
+use crate::{answer::clean::quoted, failure::Failure, in_order::InOrder as _, lookup};
 
 /// The nodes to ask, and those that cannot be.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub async fn choose(pve: &Reader, wanted: &[String]) -> Result<Chosen, Failure> 
     if known.is_empty() {
         return Err(lookup::node::none_listed());
     }
-    known.sort_by(|(a, _), (b, _)| a.cmp(b));
+    known.order_by(|(a, _), (b, _)| a.cmp(b));
     let mut chosen = Chosen::default();
     for name in wanted {
         let is_known =

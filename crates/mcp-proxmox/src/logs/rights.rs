@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     fn permissions(paths: &[(&str, bool)]) -> Permissions {
-        let held = |propagates| BTreeMap::from([("Sys.Audit".to_owned(), propagates)]);
+        let held = |propagates| BTreeMap::from([("Sys.Audit".to_owned(), propagates)]).into();
         paths.iter().map(|(path, propagates)| ((*path).to_owned(), held(*propagates))).collect()
     }
 

@@ -18,6 +18,7 @@ use crate::{
     },
     arguments::nearest,
     failure::Failure,
+    in_order::InOrder as _,
 };
 
 /// All storages that the token may see.
@@ -122,9 +123,9 @@ pub async fn all(pve: &Reader) -> Result<Storages, Failure> {
         }
     }
     for storage in &mut storages.all {
-        storage.places.sort_by(|a, b| a.node.cmp(&b.node));
+        storage.places.order_by(|a, b| a.node.cmp(&b.node));
     }
-    storages.all.sort_by(|a, b| a.id.cmp(&b.id));
+    storages.all.order_by(|a, b| a.id.cmp(&b.id));
     Ok(storages)
 }
 

@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, stream};
 use pve_client::{GuestRef, Reader, guest};
 
 use super::look::Scene;
-use crate::{answer::clean::quoted, call::Call, lookup::guest::given_name};
+use crate::{answer::clean::quoted, call::Call, in_order::InOrder as _, lookup::guest::given_name};
 
 /// How many configurations are read.
 const READ: usize = 40;
@@ -37,7 +37,7 @@ pub(super) async fn dependants(pve: &Reader, call: &Call, scene: &Scene) -> Opti
             (guest.node == this.node && guest.vmid != this.vmid).then_some((guest, shown))
         })
         .collect();
-    running.sort_by_key(|(guest, _)| guest.vmid);
+    running.order_by_key(|(guest, _)| guest.vmid);
     let n_unread = running.len().saturating_sub(READ);
     running.truncate(READ);
     let orders = stream::iter(running)
@@ -51,7 +51,7 @@ pub(super) async fn dependants(pve: &Reader, call: &Call, scene: &Scene) -> Opti
         .filter_map(|(order, shown)| Some((order.ok().flatten()?, shown)))
         .filter(|(order, _)| *order > own)
         .collect();
-    later.sort_by_key(|(order, _)| *order);
+    later.order_by_key(|(order, _)| *order);
     told(own, &later, n_unread)
 }
 

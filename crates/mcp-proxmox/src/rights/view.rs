@@ -135,7 +135,7 @@ pub(crate) const AUDITOR: [&str; 7] = [
     "VM.GuestAgent.Audit",
 ];
 
-fn in_words(held: &std::collections::BTreeMap<String, bool>) -> String {
+fn in_words(held: &pve_client::access::Held) -> String {
     let names: Vec<String> = held.keys().map(|name| crate::answer::clean::label(name)).collect();
     let here_only = held.values().any(|below| !below);
     let words = if names.len() >= EVERYTHING {
@@ -158,7 +158,7 @@ mod tests {
     fn rights(paths: &[&str], privileges: &[&str]) -> Rights {
         let held: BTreeMap<String, bool> =
             privileges.iter().map(|name| ((*name).to_owned(), true)).collect();
-        Rights(paths.iter().map(|path| ((*path).to_owned(), held.clone())).collect())
+        Rights(paths.iter().map(|path| ((*path).to_owned(), held.clone().into())).collect())
     }
 
     fn tools() -> Vec<&'static str> {

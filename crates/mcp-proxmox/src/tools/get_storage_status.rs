@@ -23,6 +23,7 @@ use crate::{
     catalog::{Tool, Toolset},
     failure::Failure,
     history::{Figures, History, Trend, Unit},
+    in_order::InOrder as _,
     lookup::{
         self,
         storage::{State, Storage, Storages},
@@ -180,7 +181,7 @@ async fn look(
 ) -> Vec<Look> {
     let mut places: Vec<_> =
         storage.places.iter().filter(|place| known.is_online(&place.node)).collect();
-    places.sort_by_key(|place| place.state);
+    places.order_by_key(|place| place.state);
     // All nodes see the same content of a shared storage. A second one is asked where the first fails.
     let n_asked = if storage.is_shared { 2 } else { NODES };
     let nodes: Vec<NodeName> =
@@ -210,7 +211,7 @@ async fn look(
     }
     let mut looks: Vec<Look> =
         stream::iter(nodes).map(ask).buffer_unordered(AT_ONCE).collect().await;
-    looks.sort_by(|a, b| a.node.cmp(&b.node));
+    looks.order_by(|a, b| a.node.cmp(&b.node));
     looks
 }
 

@@ -26,6 +26,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
+    in_order::InOrder as _,
     lookup,
     tier::Reads,
 };
@@ -97,7 +98,7 @@ impl Tool for ListNetworks {
                 .collect::<Vec<_>>(),
         );
         let mut answers = answers;
-        answers.sort_by(|a, b| a.node.cmp(&b.node));
+        answers.order_by(|a, b| a.node.cmp(&b.node));
         let mut output = Output::empty();
         output.notes.append(&mut notes);
         let wanted = input.iface.as_deref().map(str::trim);
@@ -242,7 +243,7 @@ fn in_order(mut ifaces: Vec<Iface>) -> Vec<Iface> {
         Some("vlan" | "OVSIntPort" | "OVSPort") => 2,
         _ => 4,
     };
-    ifaces.sort_by(|a, b| (rank(a), &a.iface).cmp(&(rank(b), &b.iface)));
+    ifaces.order_by(|a, b| (rank(a), &a.iface).cmp(&(rank(b), &b.iface)));
     ifaces
 }
 
@@ -357,7 +358,7 @@ impl Output {
             .collect::<Vec<_>>()
             .await;
         let mut states = states;
-        states.sort_by(|(a, _), (b, _)| a.cmp(b));
+        states.order_by(|(a, _), (b, _)| a.cmp(b));
         for (node, answer) in states {
             match answer {
                 Ok(states) => {

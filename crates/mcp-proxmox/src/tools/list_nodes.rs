@@ -14,6 +14,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
+    in_order::InOrder as _,
     lookup::node::none_listed,
     tier::Reads,
 };
@@ -78,7 +79,7 @@ impl Tool for ListNodes {
         if nodes.is_empty() {
             return Err(none_listed());
         }
-        nodes.sort_by(|a, b| a.node.cmp(&b.node));
+        nodes.order_by(|a, b| a.node.cmp(&b.node));
         let online: Vec<NodeName> = nodes
             .iter()
             .filter(|node| is_online(node))

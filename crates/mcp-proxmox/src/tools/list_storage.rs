@@ -20,6 +20,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
+    in_order::InOrder as _,
     lookup::{
         self,
         storage::{NONE, Place, State, Storage, Storages},
@@ -255,7 +256,7 @@ fn worth_a_look(all: &[Storage]) -> Vec<(&Storage, &Place)> {
     let mut found: Vec<(&Storage, &Place)> = places
         .filter(|(_, place)| place.state != State::Available || percent(place) >= NEARLY_FULL)
         .collect();
-    found.sort_by(|(_, a), (_, b)| {
+    found.order_by(|(_, a), (_, b)| {
         let is_there = |place: &Place| place.state == State::Available;
         is_there(a).cmp(&is_there(b)).then(percent(b).total_cmp(&percent(a)))
     });

@@ -23,6 +23,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
+    in_order::InOrder as _,
     logs::{
         limit, nodes,
         rights::Rights,
@@ -121,7 +122,7 @@ impl Tool for ListTasks {
         });
         let lists = lists.buffer_unordered(AT_ONCE).collect::<Vec<_>>();
         let (rights, mut lists) = futures_util::join!(Rights::ask(&part), lists);
-        lists.sort_by(|(a, _), (b, _)| a.cmp(b));
+        lists.order_by(|(a, _), (b, _)| a.cmp(b));
         let mut output = Output {
             shown: 0,
             tasks: Table::new(&["started", "took", "type", "id", "outcome", "upid"]),
@@ -306,7 +307,7 @@ impl Page {
 
     /// Keeps what is to be shown, and says where to go on. `bound` is the latest start that was asked for.
     fn cut(&mut self, cursor: Option<&Cursor>, limit: usize, bound: Option<i64>) -> Option<String> {
-        self.tasks.sort_by_key(|task| std::cmp::Reverse(key(task)));
+        self.tasks.order_by_key(|task| std::cmp::Reverse(key(task)));
         if let Some(cursor) = cursor {
             self.tasks.retain(|task| cursor.is_before(task));
         }

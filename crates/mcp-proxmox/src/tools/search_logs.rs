@@ -25,6 +25,7 @@ use crate::{
     call::Call,
     catalog::{Tool, Toolset},
     failure::Failure,
+    in_order::InOrder as _,
     logs::{
         limit, nodes,
         pattern::{self, Pattern, Traces},
@@ -234,7 +235,7 @@ impl Output {
     ) -> Self {
         let mut notes = all.notes;
         let mut folded = all.found;
-        folded.sort_by_key(|line| line.last);
+        folded.order_by_key(|line| line.last);
         let mut lines = Table::new(&["last", "first", "count", "source", "severity", "message"]);
         let mut room = Room::of(tokens);
         let mut first = folded.len();

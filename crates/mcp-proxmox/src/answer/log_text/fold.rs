@@ -7,6 +7,8 @@ use std::{
 
 use super::is_vmid;
 
+use crate::in_order::InOrder as _;
+
 /// A line, and how often it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folded<T> {
@@ -55,7 +57,7 @@ impl<T> Fold<T> {
 
     /// The lines, the one that came last at the end.
     pub fn finish(mut self) -> Vec<Folded<T>> {
-        self.folded.sort_by_key(|folded| folded.last);
+        self.folded.order_by_key(|folded| folded.last);
         self.folded
     }
 }

@@ -95,7 +95,7 @@ fn server_name(text: &str) -> Result<String, String> {
         .ok_or_else(|| "write up to 32 letters, digits, - or _".to_owned())
 }
 
-pub(super) fn run(matches: &ArgMatches, options: &ArgMatches) -> io::Result<ExitCode> {
+pub(super) fn run(matches: Option<&ArgMatches>, options: &ArgMatches) -> io::Result<ExitCode> {
     let text = |name: &str| options.get_one::<String>(name).cloned().unwrap_or_default();
     let Some(client) = CLIENTS.iter().find(|client| client.name == text("client")) else {
         return Ok(ExitCode::from(2));
@@ -234,7 +234,7 @@ fn merge_into(
 /// that only says that the server went away.
 fn server(
     client: &Client,
-    matches: &ArgMatches,
+    matches: Option<&ArgMatches>,
     options: &ArgMatches,
     places: &Places<'_>,
     notes: &mut Vec<String>,

@@ -11,6 +11,8 @@ use super::{
     Course, Pause,
 };
 
+use crate::in_order::InOrder as _;
+
 /// How long a task is looked for whose UPID was lost.
 const SEARCH: Time = Time::from_secs(6);
 /// How far the clocks of two nodes may be apart, in seconds.
@@ -63,7 +65,7 @@ impl Course<'_> {
             is_ours.then(|| upid.clone())
         };
         let mut ours: Vec<Upid> = tasks.iter().filter_map(fits).collect();
-        ours.sort_by_key(|upid| std::cmp::Reverse((upid.starttime, upid.pstart)));
+        ours.order_by_key(|upid| std::cmp::Reverse((upid.starttime, upid.pstart)));
         ours.into_iter().next()
     }
 }

@@ -1,8 +1,6 @@
 //! Backup jobs: guests that no job has, jobs that are switched off, jobs whose storage is not there.
 
-use std::collections::BTreeSet;
-
-use pve_client::{VmId, backup::Job, guest::Listed};
+use pve_client::{backup::Job, guest::Listed};
 
 use super::{
     facts::Facts,
@@ -45,7 +43,6 @@ fn uncovered(facts: &Facts, jobs: &[Job], guests: &[&Listed], report: &mut Repor
         Ok(outside) => outside,
         Err(reason) => return report.missed("guests that no backup job has", reason),
     };
-    let outside: BTreeSet<VmId> = outside.iter().filter_map(|guest| guest.vmid).collect();
     // The list has templates too, which need none.
     let missed: Vec<&&Listed> = guests
         .iter()
@@ -137,7 +134,7 @@ fn id(job: &Job) -> String {
 
 #[cfg(test)]
 mod tests {
-    use pve_client::backup::Unprotected;
+    use pve_client::VmId;
 
     use super::*;
     use crate::lookup::storage::{Storage, Storages};
@@ -163,9 +160,7 @@ mod tests {
         facts.guests =
             Ok(vec![guest(100, None), guest(101, Some("prod")), guest(102, None), template]);
         facts.jobs = Ok(jobs);
-        let outside = outside
-            .iter()
-            .map(|vmid| Unprotected { vmid: (*vmid).try_into().ok(), ..Unprotected::default() });
+        let outside = outside.iter().map(|vmid| VmId::try_from(*vmid).unwrap());
         facts.not_backed_up = Ok(outside.collect());
         facts
     }

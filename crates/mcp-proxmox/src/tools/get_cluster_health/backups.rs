@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use pve_client::{VmId, guest, storage::Volume};
+use pve_client::{StorageId, VmId, guest, storage::Backup};
 
 use super::{
     facts::Facts,
     guests::name,
     report::{Report, Severity, counted, listed},
 };
-use crate::{answer::Duration, lookup::storage::Storages};
+use crate::{answer::Duration, in_order::InOrder as _, lookup::storage::Storages};
 
 pub(super) fn check(facts: &Facts, report: &mut Report) {
     for reason in [facts.rights.as_ref().err(), facts.storages.as_ref().err()].into_iter().flatten()
@@ -21,13 +21,13 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
         return report.missed("backups", "no storage is seen");
     }
     let mut is_partial = false;
-    let mut volumes: Vec<&Volume> = Vec::new();
+    let mut backups: Vec<(&StorageId, &Backup)> = Vec::new();
     let mut n_read = 0;
     for list in &facts.backups {
-        match &list.volumes {
+        match &list.backups {
             Ok(found) => {
                 n_read += 1;
-                volumes.extend(found);
+                backups.extend(found.iter().map(|backup| (&list.storage, backup)));
             }
             Err(reason) => {
                 is_partial = true;
@@ -41,12 +41,12 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
     }
     if n_read > 0 {
         report.checked(format!("backups on {}", counted(n_read, "storage")));
-        broken(&volumes, facts.now, report);
+        broken(&backups, facts.now, report);
     }
     // Where nothing could be read, nothing can be missed.
     let may_be_none = facts.backups.is_empty() && !may_hold_backups(storages);
     if let (Ok(guests), true) = (&facts.guests, n_read > 0 || may_be_none) {
-        stale(facts, guests, &volumes, is_partial, report);
+        stale(facts, guests, &backups, is_partial, report);
     }
 }
 
@@ -59,13 +59,13 @@ fn may_hold_backups(storages: &Storages) -> bool {
 fn stale(
     facts: &Facts,
     guests: &[guest::Listed],
-    volumes: &[&Volume],
+    backups: &[(&StorageId, &Backup)],
     is_partial: bool,
     report: &mut Report,
 ) {
     let mut newest: HashMap<VmId, i64> = HashMap::new();
-    for volume in volumes {
-        if let (Some(vmid), Some(made)) = (volume.vmid, volume.ctime) {
+    for (_, backup) in backups {
+        if let (Some(vmid), Some(made)) = (backup.vmid, backup.ctime) {
             let known = newest.entry(vmid).or_insert(made);
             *known = made.max(*known);
         }
@@ -79,7 +79,7 @@ fn stale(
         .filter(|(made, _)| made.is_none_or(|made| made < limit))
         .collect();
     // Those without any come first.
-    found.sort_by_key(|(made, guest)| (*made, guest.vmid));
+    found.order_by_key(|(made, guest)| (*made, guest.vmid));
     let Some((_, first)) = found.first() else { return };
     let n_none = found.iter().filter(|(made, _)| made.is_none()).count();
     let names = listed(found.iter().map(|(made, guest)| {
@@ -100,8 +100,11 @@ fn stale(
     );
     let evidence = format!("{n_none} of them have none at all; templates are left out");
     // What a job has is looked for in the logs; of the others there is nothing to find there.
-    let outside = facts.not_backed_up.as_deref().unwrap_or_default();
-    let is_in_job = |guest: &&guest::Listed| !outside.iter().any(|other| other.vmid == guest.vmid);
+    let outside = facts.not_backed_up.as_ref().ok();
+    let is_in_job = |guest: &&guest::Listed| {
+        let is_outside = |vmid| outside.is_some_and(|outside| outside.contains(&vmid));
+        !guest.vmid.is_some_and(is_outside)
+    };
     let vmid = |guest: &guest::Listed| guest.vmid.map(|it| it.to_string()).unwrap_or_default();
     let next = match found.iter().map(|(_, guest)| *guest).find(is_in_job) {
         Some(guest) => format!("search_logs vm={}", vmid(guest)),
@@ -111,28 +114,26 @@ fn stale(
 }
 
 /// Backups that were looked at and found bad.
-fn broken(volumes: &[&Volume], now: i64, report: &mut Report) {
-    let is_broken = |volume: &&&Volume| {
-        let check = volume.verification.as_ref();
+fn broken(backups: &[(&StorageId, &Backup)], now: i64, report: &mut Report) {
+    let is_broken = |backup: &Backup| {
+        let check = backup.verification.as_ref();
         check.and_then(|check| check.state.as_deref()) == Some("failed")
     };
-    let broken: Vec<&&Volume> = volumes.iter().filter(is_broken).collect();
-    let Some(first) = broken.first() else { return };
-    let names = listed(broken.iter().map(|volume| {
-        let vmid = volume.vmid.map(|vmid| vmid.to_string()).unwrap_or_default();
-        let age = volume.ctime.and_then(|made| u64::try_from(now.saturating_sub(made)).ok());
+    let broken: Vec<_> = backups.iter().filter(|(_, backup)| is_broken(backup)).collect();
+    let Some((storage, _)) = broken.first() else { return };
+    let names = listed(broken.iter().map(|(_, backup)| {
+        let vmid = backup.vmid.map(|vmid| vmid.to_string()).unwrap_or_default();
+        let age = backup.ctime.and_then(|made| u64::try_from(now.saturating_sub(made)).ok());
         let age = age.map(|age| format!(" ({} old)", Duration(age))).unwrap_or_default();
         format!("{vmid}{age}")
     }));
     let what = format!("{} failed verification: {names}", counted(broken.len(), "backup"));
-    let storage = first.volid.as_deref().and_then(|volid| volid.split(':').next());
-    let storage = crate::answer::clean::label(storage.unwrap_or_default());
     let evidence = "the backup server read them again and they are damaged: they may not restore";
     report.found(
         Severity::Warning,
         what,
         evidence,
-        format!("get_storage_status storage={storage}"),
+        format!("get_storage_status storage={}", storage.as_str()),
     );
 }
 
@@ -145,7 +146,7 @@ mod tests {
 
     const DAY: i64 = 86_400;
 
-    fn facts(lists: Vec<Result<Vec<Volume>, String>>) -> Facts {
+    fn facts(lists: Vec<Result<Vec<Backup>, String>>) -> Facts {
         let mut facts = Facts::of_nodes(&["a"]);
         let storage = Storage {
             id: "pbs".parse().unwrap(),
@@ -164,18 +165,16 @@ mod tests {
         };
         facts.guests =
             Ok(vec![guest(100, false), guest(101, false), guest(102, false), guest(900, true)]);
-        let list = |volumes| BackupList { storage: "pbs".parse().unwrap(), node: None, volumes };
+        let list = |backups| BackupList { storage: "pbs".parse().unwrap(), node: None, backups };
         facts.backups = lists.into_iter().map(list).collect();
         facts
     }
 
-    fn backup(vmid: u32, days: i64, state: Option<&str>) -> Volume {
-        Volume {
-            volid: Some(format!("pbs:backup/vm/{vmid}/x")),
+    fn backup(vmid: u32, days: i64, state: Option<&str>) -> Backup {
+        Backup {
             vmid: vmid.try_into().ok(),
             ctime: Some(1_800_000_000 - days * DAY),
-            verification: state.map(|state| Verification { state: Some(state.to_owned()) }),
-            ..Volume::default()
+            verification: state.map(|state| Verification { state: Some(state.into()) }),
         }
     }
 

@@ -9,13 +9,11 @@ pub(super) mod ask;
 pub(super) mod node;
 pub(super) mod volumes;
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::join;
 use pve_client::{
-    NodeName, Reader, access,
-    backup::{self, Unprotected},
-    ceph,
+    NodeName, Reader, VmId, access, backup, ceph,
     cluster::{self, ClusterStatus, ConfigNode, HaRow, NodeResource},
     guest, node as pve_node, replication,
 };
@@ -28,6 +26,7 @@ use self::{
 use crate::{
     call::Call,
     failure::Failure,
+    in_order::InOrder as _,
     lookup::{
         node::none_listed,
         storage::{self, Storages},
@@ -70,7 +69,8 @@ pub(super) struct Facts {
     pub(super) storages: Known<Storages>,
     pub(super) ha: Known<Vec<HaRow>>,
     pub(super) jobs: Known<Vec<backup::Job>>,
-    pub(super) not_backed_up: Known<Vec<Unprotected>>,
+    /// The guests that no backup job has.
+    pub(super) not_backed_up: Known<BTreeSet<VmId>>,
     pub(super) replication: Known<Vec<replication::Job>>,
     /// `None` where there is no Ceph.
     pub(super) ceph: Known<Option<ceph::Status>>,
@@ -93,7 +93,7 @@ impl Facts {
         if listed.is_empty() {
             return Err(none_listed());
         }
-        listed.sort_by(|a, b| a.node.cmp(&b.node));
+        listed.order_by(|a, b| a.node.cmp(&b.node));
         let part = pve.until(call.part(CLUSTER_SECONDS));
         let (guests, storages, status, votes, resources, ha, rest) = join!(
             part.get(guest::list()),
@@ -163,7 +163,7 @@ impl Facts {
 type Rest = (
     Known<access::Permissions>,
     Known<Vec<backup::Job>>,
-    Known<Vec<Unprotected>>,
+    Known<BTreeSet<VmId>>,
     Known<Vec<replication::Job>>,
 );
 
@@ -174,6 +174,7 @@ async fn rest(part: &Reader) -> Rest {
         part.get(backup::not_backed_up()),
         part.get(replication::jobs()),
     );
+    let not_backed_up = not_backed_up.map(|rows| rows.iter().filter_map(|row| row.vmid).collect());
     (known(rights), known(jobs), known(not_backed_up), known(replication))
 }
 
@@ -221,15 +222,14 @@ impl Facts {
     pub(super) fn nothing() -> Self {
         let everything =
             ["Datastore.Allocate", "Datastore.Audit", "Sys.Audit", "VM.Audit", "VM.Config.Disk"];
-        let held: std::collections::BTreeMap<String, bool> =
-            everything.iter().map(|name| ((*name).to_owned(), true)).collect();
+        let held: access::Held = everything.iter().map(|name| ((*name).to_owned(), true)).collect();
         let roots = ["/", "/nodes", "/storage", "/vms"];
         Self {
             now: 1_800_000_000,
             limits: Limits { full: 85.0, memory: 90.0, backup_days: 7 },
             nodes: Vec::new(),
             rights: Ok(Rights(
-                roots.iter().map(|root| ((*root).to_owned(), held.clone())).collect(),
+                roots.iter().map(|root| ((*root).to_owned(), held.clone().into())).collect(),
             )),
             status: Ok(ClusterStatus::default()),
             votes: Ok(Vec::new()),
@@ -238,7 +238,7 @@ impl Facts {
             storages: Ok(Storages::default()),
             ha: Ok(Vec::new()),
             jobs: Ok(Vec::new()),
-            not_backed_up: Ok(Vec::new()),
+            not_backed_up: Ok(BTreeSet::new()),
             replication: Ok(Vec::new()),
             ceph: Ok(None),
             backups: Vec::new(),

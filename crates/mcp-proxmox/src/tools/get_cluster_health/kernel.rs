@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     answer::{log_text, measure},
+    in_order::InOrder as _,
     logs::journal::Found,
 };
 
@@ -94,7 +95,7 @@ fn is_telling(found: &Found) -> bool {
 /// The newest of the most severe, each text once.
 fn quoted(telling: &[&Found], now: i64) -> String {
     let mut sorted: Vec<&&Found> = telling.iter().rev().collect();
-    sorted.sort_by_key(|found| found.level);
+    sorted.order_by_key(|found| found.level);
     sorted.dedup_by(|a, b| a.message == b.message);
     let quotes = sorted.into_iter().take(QUOTED).map(|found| {
         let ago = found.time.and_then(|time| u64::try_from(now - time / 1_000_000).ok());

@@ -5,6 +5,8 @@ use super::{
     report::{Report, Severity, are, listed},
 };
 
+use crate::in_order::InOrder as _;
+
 pub(super) fn check(facts: &Facts, report: &mut Report) {
     let mut known = 0;
     let mut found: Vec<(f64, &str, f64, f64)> = Vec::new();
@@ -27,7 +29,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
     if known > 0 {
         report.checked("load");
     }
-    found.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+    found.order_by(|(a, ..), (b, ..)| b.total_cmp(a));
     let Some((_, first, ..)) = found.first() else { return };
     let what = format!(
         "{} overloaded: {}",

@@ -6,7 +6,10 @@ use super::{
     facts::Facts,
     report::{Report, Severity, are, listed},
 };
-use crate::answer::{Bytes, Percent, Share};
+use crate::{
+    answer::{Bytes, Percent, Share},
+    in_order::InOrder as _,
+};
 
 /// From here on guests are killed any time, in percent.
 const CRITICAL: f64 = 97.0;
@@ -32,7 +35,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
     if known > 0 {
         report.checked("memory");
     }
-    short.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+    short.order_by(|(a, ..), (b, ..)| b.total_cmp(a));
     if let Some((most, first, _)) = short.first() {
         let severity = if *most >= CRITICAL.max(facts.limits.memory) {
             Severity::Critical

@@ -1,13 +1,12 @@
 //! Storages that promise guests more than they have: those that give out space when it is written to.
 
-use pve_client::storage::Volume;
-
 use super::{
     facts::{Facts, volumes},
     report::{Report, Severity, listed},
 };
 use crate::{
     answer::{Bytes, Percent, Share},
+    in_order::InOrder as _,
     lookup::storage::{State, Storage},
 };
 
@@ -33,29 +32,28 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
             continue;
         }
         let shared = facts.shared_disks.iter().filter(|disks| disks.storage == storage.id);
-        let shared = shared.map(|disks| (None, &disks.volumes));
+        let shared = shared.map(|disks| (None, &disks.promised));
         let own = facts.nodes.iter().flat_map(|node| {
-            let disks = node.said.iter().flat_map(|said| &said.disks);
-            let here = disks.filter(|(id, _)| *id == storage.id);
-            here.map(move |(_, volumes)| (Some(&node.name), volumes))
+            let promised = node.said.iter().flat_map(|said| &said.promised);
+            let here = promised.filter(|(id, _)| *id == storage.id);
+            here.map(move |(_, promised)| (Some(&node.name), promised))
         });
-        for (node, volumes) in shared.chain(own) {
-            match (volumes, node) {
-                (Ok(volumes), node) => {
+        for (node, promised) in shared.chain(own) {
+            match (promised, node) {
+                (Ok(promised), node) => {
                     known += 1;
                     let place = storage.places.iter().find(|place| match node {
                         Some(node) => &place.node == node,
                         None => place.state == State::Available,
                     });
                     let Some(share) = place.and_then(|place| place.share) else { continue };
-                    let promised = promised(volumes);
-                    if promised > share.total {
+                    if *promised > share.total {
                         let used = share.percent().map_or(0.0, Percent::value);
                         let name = match node {
                             Some(node) => format!("{id} on {node}"),
                             None => id.to_owned(),
                         };
-                        let told = told(&name, promised, share);
+                        let told = told(&name, *promised, share);
                         let node = node.map(pve_client::NodeName::as_str);
                         found.push((used >= facts.limits.full - NEAR, name, storage, node, told));
                     }
@@ -70,7 +68,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
     if known > 0 {
         report.checked("over-commitment of storages");
     }
-    found.sort_by_key(|(is_near, ..)| !is_near);
+    found.order_by_key(|(is_near, ..)| !is_near);
     let Some((is_near, _, storage, node, _)) = found.first() else { return };
     let severity = if *is_near { Severity::Warning } else { Severity::Notice };
     let is_are = if found.len() == 1 { "is" } else { "are" };
@@ -83,19 +81,14 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
     report.found(severity, what, listed(found.iter().map(|(.., told)| told)), next);
 }
 
-fn promised(volumes: &[Volume]) -> u64 {
-    let disks = volumes
-        .iter()
-        .filter(|volume| matches!(volume.content.as_deref(), Some("images" | "rootdir")));
-    disks.filter_map(Volume::bytes).fold(0, u64::saturating_add)
-}
-
 fn told(name: &str, promised: u64, share: Share) -> String {
     format!("{name} promises {} to disks, and has {share} in use", Bytes(promised))
 }
 
 #[cfg(test)]
 mod tests {
+    use pve_client::storage::Volume;
+
     use super::*;
     use crate::{
         lookup::storage::{Place, Storages},
@@ -120,22 +113,23 @@ mod tests {
         }
     }
 
-    fn disks(sizes: &[u64]) -> Vec<Volume> {
+    fn promised(sizes: &[u64]) -> u64 {
         let disk = |size: &u64| Volume {
             content: Some("images".to_owned()),
             size: Some(*size * GIB),
             ..Volume::default()
         };
-        sizes.iter().map(disk).collect()
+        let iso = Volume { content: Some("iso".to_owned()), ..disk(&1000) };
+        volumes::promised(&sizes.iter().map(disk).chain([iso]).collect::<Vec<_>>())
     }
 
     fn facts(used: u64, own: &[u64], shared: &[u64]) -> Facts {
         let mut facts = Facts::of_nodes(&["a"]);
         let all = vec![storage("zfs", false, used), storage("ceph", true, 10)];
         facts.storages = Ok(Storages { all, ..Storages::default() });
-        facts.nodes[0].said().disks = vec![("zfs".parse().unwrap(), Ok(disks(own)))];
+        facts.nodes[0].said().promised = vec![("zfs".parse().unwrap(), Ok(promised(own)))];
         facts.shared_disks =
-            vec![SharedDisks { storage: "ceph".parse().unwrap(), volumes: Ok(disks(shared)) }];
+            vec![SharedDisks { storage: "ceph".parse().unwrap(), promised: Ok(promised(shared)) }];
         facts
     }
 

@@ -3,7 +3,10 @@
 use pve_client::NodeName;
 
 use super::Output;
-use crate::answer::{Table, clean::paragraph};
+use crate::{
+    answer::{Table, clean::paragraph},
+    in_order::InOrder as _,
+};
 
 /// What nobody should take the report for.
 const NEVER: &str = "Never looked at: disks (SMART, ZFS); interface errors (get_network_stats node=…); logs but the kernel's (search_logs severity=error)";
@@ -99,7 +102,7 @@ impl Report {
                 }
             }
         }
-        self.findings.sort_by_key(|finding| finding.severity);
+        self.findings.order_by_key(|finding| finding.severity);
         let mut findings = Table::new(&["severity", "finding", "evidence", "next"]);
         for finding in self.findings.iter().take(most) {
             findings.push([
@@ -202,9 +205,11 @@ fn fold(missed: &[Missed]) -> Vec<String> {
 
 /// The first few, and how many more there are.
 pub(super) fn listed(names: impl IntoIterator<Item = impl ToString>) -> String {
-    let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
-    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(NAMED) {
+    let mut names = names.into_iter();
+    let shown: Vec<String> = names.by_ref().take(NAMED).map(|name| name.to_string()).collect();
+    let shown = shown.join(", ");
+    // Of ten thousand names none is kept that is not shown.
+    match names.count() {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }

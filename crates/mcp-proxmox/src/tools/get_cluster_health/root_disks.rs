@@ -4,7 +4,10 @@ use super::{
     facts::Facts,
     report::{Report, Severity, are, listed},
 };
-use crate::answer::{Percent, Share};
+use crate::{
+    answer::{Percent, Share},
+    in_order::InOrder as _,
+};
 
 /// From here on a node is about to fail, in percent.
 const CRITICAL: f64 = 95.0;
@@ -26,7 +29,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
     if known > 0 {
         report.checked("root disks");
     }
-    found.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+    found.order_by(|(a, ..), (b, ..)| b.total_cmp(a));
     let Some((fullest, first, _)) = found.first() else { return };
     let severity = if *fullest >= CRITICAL { Severity::Critical } else { Severity::Warning };
     let what = format!(

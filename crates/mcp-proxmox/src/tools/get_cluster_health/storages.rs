@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     answer::{Percent, Share},
+    in_order::InOrder as _,
     lookup::storage::{NONE, Place, State, Storage},
     rights::Extent,
 };
@@ -84,7 +85,7 @@ fn full<'a>(storages: impl Iterator<Item = &'a Storage>, limit: f64, report: &mu
         found.extend(fullest.into_iter().chain(own).map(|place| (percent(place), storage, place)));
     }
     found.retain(|(percent, ..)| *percent >= limit);
-    found.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+    found.order_by(|(a, ..), (b, ..)| b.total_cmp(a));
     let is_critical = |percent: f64| percent >= CRITICAL.max(limit);
     let (critical, nearly): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|(of, ..)| is_critical(*of));

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     answer::clean::label,
+    in_order::InOrder as _,
     logs::tasks::{Outcome, is_console},
 };
 
@@ -53,7 +54,7 @@ pub(super) fn check(facts: &Facts, report: &mut Report) {
     }
     let n_left = groups.len().saturating_sub(TYPES);
     for ((rank, kind), mut tasks) in groups.into_iter().take(TYPES) {
-        tasks.sort_by_key(|task| std::cmp::Reverse(task.endtime));
+        tasks.order_by_key(|task| std::cmp::Reverse(task.endtime));
         let (severity, verb) = match rank {
             0 => (Severity::Warning, "failed"),
             1 => (Severity::Warning, "ended in an unknown way"),

@@ -2,7 +2,10 @@
 
 use pve_client::ip_statistics::Link;
 
-use crate::answer::{Bytes, Cell, Table, clean::label};
+use crate::{
+    answer::{Bytes, Cell, Table, clean::label},
+    in_order::InOrder as _,
+};
 
 /// How many of the node's own interfaces are shown.
 const OWN: usize = 60;
@@ -35,7 +38,7 @@ pub(super) fn table(links: &[Link]) -> (Table, Vec<String>) {
     }
     let mut troubled: Vec<&Link> =
         of_guests.iter().copied().filter(|link| trouble(link) > 0).collect();
-    troubled.sort_by_key(|link| std::cmp::Reverse(trouble(link)));
+    troubled.order_by_key(|link| std::cmp::Reverse(trouble(link)));
     troubled.iter().take(OF_GUESTS).for_each(|link| table.push(row(link)));
     let n_left = of_guests.len() - troubled.len().min(OF_GUESTS);
     if n_left > 0 {

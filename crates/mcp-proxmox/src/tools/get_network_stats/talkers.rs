@@ -11,6 +11,7 @@ use crate::{
     answer::{Bytes, Cell, Table, clean::label},
     call::Call,
     failure::Failure,
+    in_order::InOrder as _,
     lookup::guest::real_name,
 };
 
@@ -121,7 +122,7 @@ pub(super) fn rank(
         })
         .collect();
     let is_paced = second.is_some();
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let paces = b.pace().partial_cmp(&a.pace()).filter(|_| is_paced);
         let by_pace = paces.unwrap_or(std::cmp::Ordering::Equal);
         by_pace.then(b.bytes().cmp(&a.bytes())).then(a.nic.cmp(b.nic))

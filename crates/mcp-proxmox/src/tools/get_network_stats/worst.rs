@@ -15,6 +15,7 @@ use crate::{
     answer::{Table, clean::label},
     call::Call,
     failure::Failure,
+    in_order::InOrder as _,
 };
 
 /// How long all reports may take, in seconds.
@@ -66,7 +67,7 @@ pub(super) async fn read(pve: &Reader, call: &Call, nodes: &[NodeName]) -> Worst
         return worst;
     }
     // Drops are common, errors are not.
-    links.sort_by_key(|(_, link)| std::cmp::Reverse((errors(link), trouble(link))));
+    links.order_by_key(|(_, link)| std::cmp::Reverse((errors(link), trouble(link))));
     worst.notes.push(format!(
         "{} of {n_links} interfaces on {n_read} nodes have errors or drops, counted since each was made; `node` shows all of one",
         links.len()

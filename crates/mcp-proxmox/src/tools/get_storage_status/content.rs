@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::{
     answer::{Bytes, Table, clean::label},
     call::Call,
+    in_order::InOrder as _,
     lookup::{guest::real_name, storage::Storage},
     rights::{Extent, Rights},
 };
@@ -177,7 +178,7 @@ fn first(names: impl Iterator<Item = String>) -> Vec<String> {
 fn backups(volumes: &[Volume]) -> Vec<&Volume> {
     let mut backups: Vec<&Volume> =
         volumes.iter().filter(|volume| volume.content.as_deref() == Some("backup")).collect();
-    backups.sort_by_key(|volume| std::cmp::Reverse(volume.ctime));
+    backups.order_by_key(|volume| std::cmp::Reverse(volume.ctime));
     backups
 }
 
@@ -193,7 +194,7 @@ pub(super) fn guests(volumes: &[Volume], names: &[Listed], limit: usize) -> (Tab
         *bytes = bytes.zip(volume.bytes()).map(|(sum, size)| sum.saturating_add(size));
     }
     let mut guests: Vec<_> = by_guest.into_iter().collect();
-    guests.sort_by_key(|(vmid, (_, bytes))| (std::cmp::Reverse(*bytes), *vmid));
+    guests.order_by_key(|(vmid, (_, bytes))| (std::cmp::Reverse(*bytes), *vmid));
     let mut table = Table::new(&["vmid", "name", "disks", "size"]);
     for (vmid, (count, bytes)) in guests.iter().take(limit) {
         let listed = names.iter().find(|listed| listed.vmid == Some(*vmid));

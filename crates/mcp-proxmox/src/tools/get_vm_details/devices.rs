@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use pve_client::Kind;
 
 use super::properties::{Properties, size};
-use crate::answer::{Bytes, Cell, Share, Table, clean::label};
+use crate::{
+    answer::{Bytes, Cell, Share, Table, clean::label},
+    in_order::InOrder as _,
+};
 
 /// The models that a VM's interface may have, each of which is the key of its hardware address.
 const MODELS: [&str; 14] = [
@@ -63,7 +66,7 @@ pub(super) fn of(kind: Kind, config: &BTreeMap<String, String>, root: Option<Sha
 fn in_order(config: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
     let mut all: Vec<_> =
         config.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    all.sort_by_key(|(key, _)| {
+    all.order_by_key(|(key, _)| {
         let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
         let number = key.get(name.len()..).and_then(|digits| digits.parse::<u32>().ok());
         // Unused volumes come last; the rest is in the order of the names.

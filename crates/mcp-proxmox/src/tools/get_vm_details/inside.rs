@@ -19,6 +19,7 @@ use crate::{
     },
     call::Call,
     failure::Failure,
+    in_order::InOrder as _,
 };
 
 /// How long the first question to the agent may take, in seconds. A silent one takes PVE three.
@@ -171,7 +172,7 @@ impl Inside {
         let mut fullest_first: Vec<&FileSystem> = file_systems.iter().collect();
         let share = |of: &FileSystem| Share::new(of.used_bytes, of.total_bytes);
         let percent = |of: &FileSystem| share(of).and_then(Share::percent).map(Percent::value);
-        fullest_first.sort_by(|a, b| {
+        fullest_first.order_by(|a, b| {
             percent(b).partial_cmp(&percent(a)).unwrap_or(std::cmp::Ordering::Equal)
         });
         for file_system in fullest_first.iter().take(SHOWN) {

@@ -10,6 +10,7 @@ use crate::{
         clean::{label, quoted},
     },
     call::Call,
+    in_order::InOrder as _,
 };
 
 /// How many snapshots are shown.
@@ -21,7 +22,7 @@ pub(super) fn tree(all: &[Snapshot], call: &Call) -> (Table, Vec<String>) {
     let mut notes = Vec::new();
     let mut real: Vec<&Snapshot> =
         all.iter().filter(|snapshot| name(snapshot) != Some("current")).collect();
-    real.sort_by_key(|snapshot| (snapshot.snaptime, snapshot.name.clone()));
+    real.order_by_key(|snapshot| (snapshot.snaptime, snapshot.name.clone()));
     let names: BTreeSet<&str> = real.iter().filter_map(|snapshot| name(snapshot)).collect();
     // One whose parent is gone is a root, or it would be lost.
     let is_root = |snapshot: &&&Snapshot| {

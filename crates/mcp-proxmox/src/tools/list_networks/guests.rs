@@ -12,6 +12,7 @@ use pve_client::{
 use crate::{
     answer::{Table, clean::label},
     failure::Failure,
+    in_order::InOrder as _,
 };
 
 /// How many guests' configurations are read where the bridges may not be.
@@ -96,7 +97,7 @@ pub(super) async fn of_configs(
             is_up(guest) && guest.node.as_ref().is_some_and(|node| nodes.contains(node))
         })
         .collect();
-    guests.sort_by_key(|guest| guest.vmid);
+    guests.order_by_key(|guest| guest.vmid);
     let n_all = guests.len();
     let wanted = guests.into_iter().take(CONFIGS).filter_map(|guest| {
         Some(GuestRef { node: guest.node?, kind: guest.kind?, vmid: guest.vmid? })
@@ -157,7 +158,7 @@ pub(super) fn table(plugged: &[Plugged], all: bool) -> (Table, Option<String>) {
     };
     let mut is_cut = groups.len() > ROWS;
     for ((node, bridge, tag), mut guests) in groups.into_iter().take(ROWS) {
-        guests.sort_by_key(|one| (one.vmid, &one.nic));
+        guests.order_by_key(|one| (one.vmid, &one.nic));
         let shown = guests.iter().take(named).map(|one| match one.nic.as_str() {
             // Nearly all have one interface.
             "net0" | "" => one.vmid.to_string(),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{Row, columns::identity};
 use crate::{
     answer::{Percent, Share, Table},
+    in_order::InOrder as _,
     lookup::guest::node_of,
 };
 
@@ -56,7 +57,7 @@ impl Summary {
             guests.iter().filter_map(|guest| Some((oddity(guest)?, guest))).collect();
         summary.unusual = count(found.iter().map(|(oddity, _)| *oddity));
         // Rare oddities say more than common ones: a dead node alone makes hundreds of guests unknown.
-        found.sort_by_key(|(oddity, guest)| {
+        found.order_by_key(|(oddity, guest)| {
             (summary.unusual.get(oddity).copied(), guest.listed.vmid)
         });
         for (oddity, guest) in found.into_iter().take(NAMED) {
@@ -87,7 +88,7 @@ fn by_node(guests: &[Row<'_>]) -> BTreeMap<String, usize> {
         return counts;
     }
     let mut largest: Vec<_> = counts.into_iter().collect();
-    largest.sort_by_key(|(_, n_guests)| std::cmp::Reverse(*n_guests));
+    largest.order_by_key(|(_, n_guests)| std::cmp::Reverse(*n_guests));
     let rest = largest.split_off(NODES);
     let n_rest = rest.iter().map(|(_, n_guests)| n_guests).sum();
     let mut counts: BTreeMap<_, _> = largest.into_iter().collect();

@@ -6,7 +6,7 @@ use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use pve_client::{
     GuestRef, Kind, NodeName, Reader, StorageId, VmId, guest, node as pve_node, replication,
-    storage::{self, Volume},
+    storage,
     task::{self, Filter, Outcome, Source},
 };
 
@@ -20,6 +20,7 @@ use super::{
 use crate::{
     answer::log_text::Severity,
     call::Call,
+    in_order::InOrder as _,
     logs::journal::{self, Query},
     tools::get_cluster_health::{kernel, locks},
 };
@@ -74,8 +75,8 @@ pub(crate) struct Said {
     pub(crate) vms: Option<Known<Vec<guest::Full>>>,
     /// Stopped guests that were looked into, and whether they start at boot.
     pub(crate) at_boot: Vec<(VmId, Known<bool>)>,
-    /// The disks on its own storages that promise more than they have.
-    pub(crate) disks: Vec<(StorageId, Known<Vec<Volume>>)>,
+    /// What its own storages promise to disks, in bytes, where that may be more than they have.
+    pub(crate) promised: Vec<(StorageId, Known<u64>)>,
     /// Why it stopped answering.
     pub(crate) gone: Option<String>,
     /// Whether its API daemon is dead, although it is there.
@@ -130,7 +131,7 @@ impl Facts {
             let down = on(&node.name).filter(|guest| is_worth_a_look(guest));
             stopped.extend(down.filter_map(|guest| Some((uptime, guest.guest_ref()?))));
         }
-        stopped.sort_by_key(|(uptime, guest)| (*uptime, guest.vmid));
+        stopped.order_by_key(|(uptime, guest)| (*uptime, guest.vmid));
         let n_left = stopped.len().saturating_sub(CONFIGS);
         stopped.truncate(CONFIGS);
         let plans: Vec<Plan> = std::mem::take(&mut self.nodes)
@@ -187,7 +188,7 @@ pub(super) async fn ask_all(pve: &Reader, call: &Call, plans: Vec<Plan>) -> Vec<
     });
     // In no order, or one node that hangs would keep all the later ones waiting.
     let mut nodes: Vec<NodeFacts> = answers.buffer_unordered(AT_ONCE).collect().await;
-    nodes.sort_by(|a, b| a.name.cmp(&b.name));
+    nodes.order_by(|a, b| a.name.cmp(&b.name));
     nodes
 }
 
@@ -225,9 +226,10 @@ async fn ask_one(pve: &Reader, call: &Call, plan: Plan, end: Instant) -> NodeFac
         let starts = config.map(|config| config.get("onboot").is_some_and(|value| value == "1"));
         at_boot.push((guest.vmid, starts));
     }
-    let mut disks = Vec::new();
+    let mut promised = Vec::new();
     for storage in &plan.disks {
-        disks.push((storage.clone(), node.ask(storage::content(name, storage, None)).await));
+        let volumes = node.ask(storage::content(name, storage, None)).await;
+        promised.push((storage.clone(), volumes.map(|volumes| volumes::promised(&volumes))));
     }
     let kernel = match plan.journal.clone() {
         Ok(()) => {
@@ -250,7 +252,7 @@ async fn ask_one(pve: &Reader, call: &Call, plan: Plan, end: Instant) -> NodeFac
         replication,
         vms,
         at_boot,
-        disks,
+        promised,
         gone: gone.filter(|_| !is_late),
         is_daemon_dead,
     };
@@ -322,7 +324,7 @@ impl Said {
             replication: None,
             vms: None,
             at_boot: Vec::new(),
-            disks: Vec::new(),
+            promised: Vec::new(),
             gone: None,
             is_daemon_dead: false,
         }

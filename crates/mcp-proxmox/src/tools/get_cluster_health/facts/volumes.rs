@@ -5,7 +5,7 @@
 
 use pve_client::{
     Get, NodeName, Reader, StorageId,
-    storage::{self, Volume},
+    storage::{self, Backup, Volume},
 };
 
 use super::{
@@ -15,6 +15,7 @@ use super::{
 use crate::{
     call::Call,
     failure::SILENT,
+    in_order::InOrder as _,
     lookup::storage::{State, Storage, Storages},
     rights::{Extent, Rights},
 };
@@ -38,14 +39,15 @@ pub(crate) struct BackupList {
     pub(crate) storage: StorageId,
     /// The node that it is on, or was read through. `None` where no node reaches it.
     pub(crate) node: Option<NodeName>,
-    pub(crate) volumes: Known<Vec<Volume>>,
+    pub(crate) backups: Known<Vec<Backup>>,
 }
 
 /// The disks on a storage that all nodes share.
 #[derive(Debug)]
 pub(crate) struct SharedDisks {
     pub(crate) storage: StorageId,
-    pub(crate) volumes: Known<Vec<Volume>>,
+    /// How much they may take, in bytes.
+    pub(crate) promised: Known<u64>,
 }
 
 /// What is to be read.
@@ -70,12 +72,12 @@ pub(super) fn wanted(facts: &Facts) -> Wanted {
         .iter()
         .filter(|storage| !storage.is_disabled && holds(storage, &["backup"]))
         .collect();
-    holders.sort_by_key(|storage| (!is_target(storage), !storage.is_shared));
+    holders.order_by_key(|storage| (!is_target(storage), !storage.is_shared));
     for storage in holders {
         let leave = |node: Option<NodeName>, reason: &str| BackupList {
             storage: storage.id.clone(),
             node,
-            volumes: Err(reason.to_owned()),
+            backups: Err(reason.to_owned()),
         };
         if let Some(reason) = hides_backups(storage, rights) {
             wanted.left.push(leave(None, &reason));
@@ -142,6 +144,14 @@ pub(super) fn own_thin(
     here.map(|storage| storage.id.clone()).take(2).collect()
 }
 
+/// What the disks among these may take, in bytes.
+pub(crate) fn promised(volumes: &[Volume]) -> u64 {
+    let disks = volumes
+        .iter()
+        .filter(|volume| matches!(volume.content.as_deref(), Some("images" | "rootdir")));
+    disks.filter_map(Volume::bytes).fold(0, u64::saturating_add)
+}
+
 /// Whether a storage gives out space only when it is written to.
 pub(crate) fn is_thin(storage: &Storage) -> bool {
     !storage.is_disabled
@@ -183,15 +193,16 @@ pub(super) async fn ask(
     let mut storages = Through { pve: pve.until(call.part(ALL_SECONDS)), call, gone: Vec::new() };
     let Wanted { backups, disks, left: mut lists } = wanted;
     for (storage, nodes) in backups {
-        let request = |node: &NodeName| storage::content_of(node, &storage, "backup");
-        let (node, volumes) = storages.read(nodes, request).await;
-        lists.push(BackupList { storage, node, volumes });
+        let request = |node: &NodeName| storage::backups(node, &storage);
+        let (node, backups) = storages.read(nodes, request).await;
+        lists.push(BackupList { storage, node, backups });
     }
     let mut shared = Vec::new();
     for (storage, nodes) in disks {
         let request = |node: &NodeName| storage::content(node, &storage, None);
         let (_, volumes) = storages.read(nodes, request).await;
-        shared.push(SharedDisks { storage, volumes });
+        let promised = volumes.map(|volumes| promised(&volumes));
+        shared.push(SharedDisks { storage, promised });
     }
     (lists, shared)
 }
@@ -206,11 +217,11 @@ struct Through<'a> {
 
 impl Through<'_> {
     /// Reads a list through the first of these nodes, or through the second where that hangs.
-    async fn read(
+    async fn read<T>(
         &mut self,
         nodes: Vec<NodeName>,
-        request: impl Fn(&NodeName) -> Get<Vec<Volume>>,
-    ) -> (Option<NodeName>, Known<Vec<Volume>>) {
+        request: impl Fn(&NodeName) -> Get<T>,
+    ) -> (Option<NodeName>, Known<T>) {
         let mut last = (nodes.first().cloned(), Err(SILENT.to_owned()));
         let here: Vec<NodeName> =
             nodes.into_iter().filter(|node| !self.gone.contains(node)).take(2).collect();

@@ -151,10 +151,7 @@ pub fn bounded(answer: Map<String, Value>, way: &str) -> Map<String, Value> {
     if !left_out.is_empty() {
         let said =
             format!("too much for one answer: left out are the last {}{way}", left_out.join(", "));
-        match answer.entry("notes").or_insert_with(|| Value::Array(Vec::new())) {
-            Value::Array(notes) => notes.push(said.into()),
-            other => *other = said.into(),
-        }
+        super::note(&mut answer, said);
     }
     answer
 }

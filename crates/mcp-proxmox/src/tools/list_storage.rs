@@ -188,7 +188,10 @@ fn id(storage: &Storage) -> Cell {
 
 fn push(table: &mut Table, storage: &Storage, is_folded: bool) {
     let mut row = |node: Cell, state: String, used: Cell| {
-        let shared = if storage.is_shared { "yes" } else { "no" };
+        let shared = match storage.is_shared {
+            true => Some("yes"),
+            false => storage.is_sharing_known.then_some("no"),
+        };
         let content = storage.content.join(",");
         table.push([
             id(storage),

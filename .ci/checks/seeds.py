@@ -3,6 +3,7 @@
     seeds.py RECORDINGS FOLDER
 """
 
+import base64
 import json
 import re
 import sys
@@ -39,4 +40,26 @@ for path in sorted(recordings.glob("*.json")):
         keep("report", body)
     for upid in UPID.findall(body.decode("utf-8", "replace"))[:3]:
         keep("upid", upid.encode())
+
+
+def frame(payload):
+    """A frame of a WebSocket as a server sends it: binary, whole, without a mask."""
+    if len(payload) < 126:
+        return bytes([0x82, len(payload)]) + payload
+    if len(payload) < 1 << 16:
+        return b"\x82\x7e" + len(payload).to_bytes(2, "big") + payload
+    return b"\x82\x7f" + len(payload).to_bytes(8, "big") + payload
+
+
+MOST = 65536
+for path in sorted(recordings.glob("console/*.json")):
+    frames = json.loads(path.read_text()).get("frames", [])
+    said = [base64.b64decode(it["b64"]) for it in frames if it.get("from") == "server" and it.get("b64")]
+    stream = b"".join(said)
+    keep("frames", b"".join(map(frame, said))[:MOST])
+    if stream.startswith(b"RFB "):
+        keep("rfb", stream[:MOST])
+    else:
+        # The first byte says where the text is cut in two.
+        keep("terminal", b"\x80" + stream.removeprefix(b"OK")[: MOST - 1])
 print(f"{len(seen)} seeds of recorded answers")

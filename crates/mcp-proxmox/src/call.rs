@@ -6,6 +6,7 @@ use std::{
 };
 
 use jiff::{Timestamp, tz::TimeZone};
+use pve_client::LeftOut;
 use tokio::time::{Duration, Instant};
 
 use crate::{audit::Aim, person::Person, policy::Policy, sent::Sent, tier::Level};
@@ -13,6 +14,9 @@ use crate::{audit::Aim, person::Person, policy::Policy, sent::Sent, tier::Level}
 /// The whole time of one call, in seconds, for all its requests, checks and waits. Some clients give up
 /// after 60 s.
 pub const CALL_SECONDS: u64 = 50;
+
+/// Of how many answers it is told that not all of them could be read.
+const UNREAD: usize = 4;
 
 /// One call.
 #[derive(Clone, Debug)]
@@ -37,6 +41,8 @@ pub struct Call {
     pub sent: Sent,
     /// The guest that it is to change, once that is found.
     pub aim: Aim,
+    /// What of PVE's answers could not be read.
+    pub left_out: LeftOut,
 }
 
 /// What this server offers: how much may be done, and with which tools. Where, is in the [`Policy`].
@@ -101,6 +107,7 @@ impl Call {
             limits: Arc::default(),
             sent: Sent::default(),
             aim: Aim::default(),
+            left_out: LeftOut::default(),
         }
     }
 
@@ -137,6 +144,18 @@ impl Call {
     /// The deadline of an optional part, which must not hold up the rest.
     pub fn part(&self, seconds: u64) -> Instant {
         self.deadline.min(Instant::now() + Duration::from_secs(seconds))
+    }
+
+    /// What of PVE's answers could not be read, a line for each of them, so that nobody takes it for what is not there.
+    pub fn unread(&self) -> Vec<String> {
+        let left_out = self.left_out.by_path();
+        let lines = left_out.iter().take(UNREAD).map(|(path, count)| {
+            let (entries, are) = if *count == 1 { ("entry", "is") } else { ("entries", "are") };
+            format!("{count} {entries} of PVE's answer to `GET {path}` could not be read and {are} left out")
+        });
+        let more = left_out.len().saturating_sub(UNREAD);
+        let more = (more > 0).then(|| format!("so it is with entries of {more} more answers"));
+        lines.chain(more).collect()
     }
 
     /// A moment in the user's time zone, as ISO 8601 with offset. `None` where it is out of range.

@@ -339,12 +339,20 @@ async fn run<T: Tool>(
     arguments: Map<String, Value>,
 ) -> Result<Answer, Failure> {
     // The catalog offers no tool above the tier; this is the second fence.
-    let Some(pve) = T::Effect::pve(access, call.deadline) else {
+    let Some(pve) = T::Effect::pve(access, call) else {
         return Err(Failure::new(format!("`{}` needs PVE_ACCESS_TIER=write", T::NAME)));
     };
     let input = serde_json::from_value(Value::Object(arguments)).map_err(|error| {
         Failure::new(format!("the arguments of `{}` do not fit: {error}", T::NAME))
     })?;
-    let output = T::run(pve, call, input).await?;
-    output.into_answer().ok_or_else(|| Failure::bug(T::NAME))
+    let outcome = T::run(pve, call, input).await;
+    let unread = call.unread();
+    match outcome {
+        Ok(output) => {
+            let answer = output.into_answer().ok_or_else(|| Failure::bug(T::NAME))?;
+            Ok(answer.noting(unread))
+        }
+        // What was not found may be among what could not be read.
+        Err(failure) => Err(unread.iter().fold(failure, |failure, line| failure.besides(line))),
+    }
 }

@@ -10,6 +10,8 @@ use std::{fmt, str::FromStr};
 use pve_client::{Observer, Operator, Reader};
 use tokio::time::Instant;
 
+use crate::call::Call;
+
 /// The tiers, from the one that can do least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -38,8 +40,8 @@ pub trait Effect {
     const LEVEL: Level;
     /// Whether something that was not saved can be lost.
     const DESTRUCTIVE: bool;
-    /// The client, where `access` holds one. All its requests end by `deadline`.
-    fn pve(access: &Access, deadline: Instant) -> Option<Self::Pve>;
+    /// The client, where `access` holds one. All its requests end with the call, which learns what could not be read.
+    fn pve(access: &Access, call: &Call) -> Option<Self::Pve>;
 }
 
 /// Nothing is changed.
@@ -59,8 +61,9 @@ impl Effect for Reads {
     const LEVEL: Level = Level::Read;
     const DESTRUCTIVE: bool = false;
 
-    fn pve(access: &Access, deadline: Instant) -> Option<Observer> {
-        Some(access.observer(deadline))
+    fn pve(access: &Access, call: &Call) -> Option<Observer> {
+        let reader = access.reader().until(call.deadline).counting(&call.left_out);
+        Some(Observer::new(reader))
     }
 }
 
@@ -69,8 +72,9 @@ impl Effect for SoftChange {
     const LEVEL: Level = Level::Write;
     const DESTRUCTIVE: bool = false;
 
-    fn pve(access: &Access, deadline: Instant) -> Option<Operator> {
-        access.operator().map(|operator| operator.until(deadline))
+    fn pve(access: &Access, call: &Call) -> Option<Operator> {
+        let operator = access.operator()?.until(call.deadline);
+        Some(operator.counting(&call.left_out))
     }
 }
 
@@ -79,8 +83,8 @@ impl Effect for HardChange {
     const LEVEL: Level = Level::Write;
     const DESTRUCTIVE: bool = true;
 
-    fn pve(access: &Access, deadline: Instant) -> Option<Operator> {
-        SoftChange::pve(access, deadline)
+    fn pve(access: &Access, call: &Call) -> Option<Operator> {
+        SoftChange::pve(access, call)
     }
 }
 

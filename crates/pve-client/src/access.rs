@@ -65,6 +65,9 @@ impl FromPerl for Shared {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
     use super::*;
 
     fn read(body: &str) -> Permissions {
@@ -78,6 +81,31 @@ mod tests {
         assert!(read["/nodes/pve1"]["VM.Audit"]);
         assert!(!read["/nodes/pve1"]["Sys.Audit"]);
         assert!(read["/vms/100"].is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_but_a_yes_or_a_no_is_a_privilege(
+            path in "/[a-z0-9/]{0,12}", name in "[A-Z][a-z]{1,8}\\.[A-Z][a-z]{1,8}", odd in "\\PC{0,8}", number in any::<i64>(),
+        ) {
+            for value in [json!(odd), json!(number), json!([odd]), json!({ name.as_str(): odd }), json!(null)] {
+                let body = json!({ "data": { path.as_str(): { name.as_str(): value } } }).to_string();
+                let read = permissions().read(body.as_bytes()).ok().unwrap().data;
+                let is_said = ["", "0", "1", "true", "false", "yes", "no", "on", "off"]
+                    .contains(&odd.trim().to_ascii_lowercase().as_str()) && value.is_string()
+                    || value == json!(0) || value == json!(1);
+                prop_assert_eq!(read.get(&path).is_some_and(|held| held.contains_key(&name)), is_said, "{}", value);
+                // What is no set of privileges at all is told from having none.
+                let body = json!({ "data": { path.as_str(): value } }).to_string();
+                let read = permissions().read(body.as_bytes());
+                prop_assert_eq!(read.is_ok(), value.is_null() || value.is_object(), "{}", value);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(body in prop::collection::vec(any::<u8>(), 0..80)) {
+            let _ = permissions().read(&body).is_ok();
+        }
     }
 
     #[test]

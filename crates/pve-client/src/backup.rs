@@ -31,7 +31,7 @@ perl::answer! {
 
 perl::answer! {
     /// A guest that no job has.
-    pub struct Unprotected {
+    pub struct Unprotected known by vmid {
         /// Its number.
         pub vmid: Option<VmId>,
         /// Its name.

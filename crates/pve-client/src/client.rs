@@ -18,6 +18,7 @@ use crate::{
     envelope::Parsed,
     guest::{self, Listed},
     hosts::Hosts,
+    left_out::LeftOut,
     outgoing::{Call, without_query},
     recent::{Recent, Sharing},
     request::{LIMIT, Read},
@@ -39,6 +40,7 @@ const OPENING: Duration = Duration::from_secs(12);
 pub struct Reader {
     shared: Arc<Shared>,
     deadline: Option<Instant>,
+    left_out: LeftOut,
 }
 
 /// A client that can also change things. A clone is cheap, and shares the connections.
@@ -58,7 +60,7 @@ pub struct Operator(Reader);
 pub struct Observer(Reader);
 
 struct Shared {
-    guests: Sharing<Vec<Listed>>,
+    guests: Sharing<Answer<Vec<Listed>>>,
     hosts: Hosts,
     token: Token,
     request_timeout: Duration,
@@ -79,7 +81,14 @@ impl Reader {
                 user_agent,
             }),
             deadline: None,
+            left_out: LeftOut::default(),
         }
+    }
+
+    /// The same client, which counts there what it could not read.
+    #[must_use]
+    pub fn counting(self, left_out: &LeftOut) -> Self {
+        Self { left_out: left_out.clone(), ..self }
     }
 
     /// The same client, whose [`Observer`]s hand a list of guests to each other for so long: two seconds where
@@ -94,7 +103,7 @@ impl Reader {
     #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {
         let deadline = self.deadline.map_or(deadline, |earlier| earlier.min(deadline));
-        Self { shared: Arc::clone(&self.shared), deadline: Some(deadline) }
+        Self { deadline: Some(deadline), ..self.clone() }
     }
 
     /// The host that is asked: of several, the one that works as far as is known.
@@ -124,7 +133,9 @@ impl Reader {
         let whole = self.send(Method::Get, path, "", limit).await?;
         let date = whole.date;
         let parsed = read(Method::Get, path, whole, request.reading()).await?;
-        Ok(Answer { data: parsed.data, total: parsed.total, changes: parsed.changes, date })
+        let Parsed { data, total, changes, n_unreadable } = parsed;
+        self.left_out.add(without_query(path), n_unreadable);
+        Ok(Answer { data, total, changes, unreadable: n_unreadable, date })
     }
 
     /// Asks for a console: the one POST that a reader sends. It changes nothing, and what is opened
@@ -189,13 +200,22 @@ impl Observer {
     }
 
     /// All guests that the token may see, as [`guest::list`] has them, from a request that others may share.
-    pub async fn guests(&self) -> Result<Recent<Vec<Listed>>, Error> {
+    pub async fn guests(&self) -> Result<Recent<Answer<Vec<Listed>>>, Error> {
+        let read = self.shared_guests().await?;
+        let list = guest::list();
+        self.0.left_out.add(without_query(list.path()), read.data().unreadable);
+        Ok(read)
+    }
+
+    async fn shared_guests(&self) -> Result<Recent<Answer<Vec<Listed>>>, Error> {
         let began = Instant::now();
         let shared = &self.0.shared;
         // Others may have more time than this caller, so that the request has its own.
         let asking = shared.guests.get(|| {
-            let reader = Reader { shared: Arc::clone(shared), deadline: None };
-            async move { reader.get(guest::list()).await.map(Arc::new) }.boxed()
+            // Each of those who share it counts for itself.
+            let (shared, left_out) = (Arc::clone(shared), LeftOut::default());
+            let reader = Reader { shared, deadline: None, left_out };
+            async move { reader.fetch(guest::list()).await.map(Arc::new) }.boxed()
         });
         let Some(deadline) = self.0.deadline else { return asking.await };
         timeout_at(deadline, asking).await.unwrap_or_else(|_| {
@@ -234,6 +254,12 @@ impl Operator {
     #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {
         Self(self.0.until(deadline))
+    }
+
+    /// The same client, which counts there what it could not read.
+    #[must_use]
+    pub fn counting(self, left_out: &LeftOut) -> Self {
+        Self(self.0.counting(left_out))
     }
 
     /// Sends a request that changes something: once, whatever happens.

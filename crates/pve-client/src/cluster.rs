@@ -1,6 +1,6 @@
 //! The cluster as a whole: quorum, members, the HA manager.
 
-use crate::{Get, NodeName, envelope, perl};
+use crate::{Get, NodeName, envelope::Many, perl};
 
 /// Quorum and members. A host that is in no cluster has itself as the only member.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +43,7 @@ pub struct Member {
 
 perl::answer! {
     /// A member as the cluster's configuration has it.
-    pub struct ConfigNode {
+    pub struct ConfigNode known by node {
         /// Its name.
         pub node: Option<NodeName>,
         /// Its number in the cluster.
@@ -88,7 +88,7 @@ perl::answer! {
 perl::answer! {
     /// A node as the cluster's list has it, whose figures are up to ten seconds old. A node that is
     /// off has none.
-    pub struct NodeResource {
+    pub struct NodeResource known by node {
         /// Its name.
         pub node: Option<NodeName>,
         /// `online`, `offline` or `unknown`.
@@ -98,9 +98,9 @@ perl::answer! {
         /// Its level of subscription, a letter. Absent without one.
         pub level: Option<String>,
         /// The share of its processors in use, from 0 to 1.
-        pub cpu: Option<f64>,
+        pub cpu: Option<f64> as "crate::perl::bounds::share",
         /// How many processors it has.
-        pub maxcpu: Option<f64>,
+        pub maxcpu: Option<f64> as "crate::perl::bounds::processors",
         /// Memory in use, in bytes.
         pub mem: Option<u64>,
         /// Memory, in bytes.
@@ -110,13 +110,13 @@ perl::answer! {
         /// The root file system's size, in bytes.
         pub maxdisk: Option<u64>,
         /// Seconds since it started.
-        pub uptime: Option<u64>,
+        pub uptime: Option<u64> as "crate::perl::bounds::seconds",
     }
 }
 
 perl::answer! {
     /// A row of `/cluster/status`, which is one of two things by its type.
-    struct StatusRow {
+    struct StatusRow known by kind, name {
         #[serde(rename = "type")]
         kind: Option<String>,
         name: Option<String>,
@@ -134,8 +134,7 @@ perl::answer! {
 /// Quorum and members. Needs `Sys.Audit` on `/`.
 pub fn status() -> Get<ClusterStatus> {
     Get::new("/cluster/status".to_owned(), |body| {
-        envelope::read_lenient::<Vec<StatusRow>>(body)?
-            .try_map(|rows| Ok(ClusterStatus::from_rows(rows)))
+        <Vec<StatusRow> as Many>::read(body)?.try_map(|rows| Ok(ClusterStatus::from_rows(rows)))
     })
 }
 

@@ -4,11 +4,13 @@
 
 use std::time::SystemTime;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 use crate::{
     UnreadableWhy,
-    perl::{self, Expected, FromPerl},
+    perl::{self, Entries, Expected, FromPerl},
 };
 
 /// An answer with what stands around it.
@@ -21,6 +23,8 @@ pub struct Answer<T> {
     /// What was configured and is not in force yet, as the text of a diff. Proxmox VE gives it with
     /// the network of a node.
     pub changes: Option<String>,
+    /// How many entries of a list could not be read, and are not among the data.
+    pub unreadable: usize,
     /// What time it was on the node when it answered.
     pub date: Option<SystemTime>,
 }
@@ -30,6 +34,24 @@ pub(crate) struct Parsed<T> {
     pub(crate) data: T,
     pub(crate) total: Option<u64>,
     pub(crate) changes: Option<String>,
+    pub(crate) n_unreadable: usize,
+}
+
+/// A list or a map as an answer: an entry that cannot be read loses no other, and `null` means that it is empty.
+pub(crate) trait Many: Sized {
+    fn read(body: &[u8]) -> Result<Parsed<Self>, UnreadableWhy>;
+}
+
+impl<T: FromPerl> Many for Vec<T> {
+    fn read(body: &[u8]) -> Result<Parsed<Self>, UnreadableWhy> {
+        read_entries(body, Self::is_empty)
+    }
+}
+
+impl<T: FromPerl> Many for BTreeMap<String, T> {
+    fn read(body: &[u8]) -> Result<Parsed<Self>, UnreadableWhy> {
+        read_entries(body, Self::is_empty)
+    }
 }
 
 #[derive(Deserialize)]
@@ -58,8 +80,24 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<Parsed<T>, Unread
     })
 }
 
-/// Reads a list or a map in which an entry that is none is left out, and `null` means that it is
-/// empty.
+/// Reads what has entries. A list of which none can be read is not an empty one.
+fn read_entries<T: Default>(
+    body: &[u8],
+    is_empty: fn(&T) -> bool,
+) -> Result<Parsed<T>, UnreadableWhy>
+where
+    Entries<T>: FromPerl + Default,
+{
+    let parsed = read_lenient::<Entries<T>>(body)?;
+    let n_unreadable = parsed.data.n_unreadable;
+    let parsed = parsed.try_map(|entries| match n_unreadable {
+        count @ 1.. if is_empty(&entries.read) => Err(UnreadableWhy::Entries { count }),
+        _ => Ok(entries.read),
+    })?;
+    Ok(Parsed { n_unreadable, ..parsed })
+}
+
+/// Reads something that is never refused for a part of it, and of which `null` means that it is empty.
 pub(crate) fn read_lenient<T: FromPerl + Default>(body: &[u8]) -> Result<Parsed<T>, UnreadableWhy> {
     open(body)?.try_map(|data| Ok(data.map(|Expected(data)| data).unwrap_or_default()))
 }
@@ -69,7 +107,8 @@ impl<T> Parsed<T> {
         self,
         map: impl FnOnce(T) -> Result<U, UnreadableWhy>,
     ) -> Result<Parsed<U>, UnreadableWhy> {
-        Ok(Parsed { data: map(self.data)?, total: self.total, changes: self.changes })
+        let Self { total, changes, n_unreadable, .. } = self;
+        Ok(Parsed { data: map(self.data)?, total, changes, n_unreadable })
     }
 }
 
@@ -86,7 +125,7 @@ fn open<T: DeserializeOwned>(body: &[u8]) -> Result<Parsed<Option<T>>, Unreadabl
         Data::Null => None,
         Data::Value(data) => Some(data),
     };
-    Ok(Parsed { data, total: envelope.total, changes: envelope.changes })
+    Ok(Parsed { data, total: envelope.total, changes: envelope.changes, n_unreadable: 0 })
 }
 
 /// One name or log line in another encoding than UTF-8 must not lose the rest.
@@ -145,6 +184,20 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_which_nothing_can_be_read_is_not_an_empty_one() {
+        let none = <Vec<u64> as Many>::read(br#"{"data":["x",null,[]]}"#);
+        assert_eq!(none.err(), Some(UnreadableWhy::Entries { count: 3 }));
+        let some = <Vec<u64> as Many>::read(br#"{"data":["x",7]}"#).ok().unwrap();
+        assert_eq!((some.data, some.n_unreadable), (vec![7], 1));
+        for empty in [br#"{"data":[]}"#.as_slice(), br#"{"data":null}"#] {
+            let read = <Vec<u64> as Many>::read(empty).ok().unwrap();
+            assert_eq!((read.data.len(), read.n_unreadable), (0, 0));
+        }
+        let map = <BTreeMap<String, u64> as Many>::read(br#"{"data":{"a":"x","b":null}}"#);
+        assert_eq!(map.err(), Some(UnreadableWhy::Entries { count: 1 }));
+    }
+
+    #[test]
     fn only_the_place_of_a_misfit_is_told() {
         let why = read::<u64>(b"{\"data\":\n\"confidential\"}").err().unwrap();
         assert_eq!(why, UnreadableWhy::Misunderstood { line: 2, column: 14 });
@@ -169,7 +222,7 @@ mod tests {
         #[test]
         fn what_was_put_in_comes_out(
             data in prop::collection::vec(any::<String>(), 0..9),
-            total in any::<u64>(),
+            total in 0_u64..1 << 60,
             changes in "[^\\x00-\\x20]{1,20}",
         ) {
             let body = serde_json::json!({ "total": total, "data": data, "changes": changes });

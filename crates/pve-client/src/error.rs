@@ -117,6 +117,12 @@ pub enum UnreadableWhy {
         /// From 1 on.
         column: usize,
     },
+    /// A list with entries, none of which is what it should be.
+    #[error("it has {count} entries, and none is as expected")]
+    Entries {
+        /// How many there are.
+        count: usize,
+    },
     /// The compression is broken.
     #[error("its compression is broken")]
     Compression,

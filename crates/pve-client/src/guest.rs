@@ -13,7 +13,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Serialize, Serializer};
 
-pub use config::{Pending, Snapshot, config, pending, snapshots};
+pub use config::{Config, Pending, Snapshot, config, pending, snapshots};
 pub use current::{Balloon, Current, DiskIo, Ha, NicIo, current};
 pub use listed::{Full, Listed, list, list_full};
 

@@ -12,7 +12,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{
     Get, NodeName, UnreadableWhy,
-    envelope::{self, Parsed},
+    envelope::{Many, Parsed},
     form::Form,
     ids::segment,
     log_text::LogText,
@@ -228,7 +228,7 @@ impl Row {
 }
 
 fn read(body: &[u8]) -> Result<Parsed<Journal>, UnreadableWhy> {
-    envelope::read_lenient::<Vec<Row>>(body)?.try_map(|mut rows| {
+    <Vec<Row> as Many>::read(body)?.try_map(|mut rows| {
         // Cursors stand at the ends alone: a line that looks like one in between is a line.
         let last = rows.last().and_then(Row::cursor);
         if last.is_some() {

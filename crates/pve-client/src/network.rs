@@ -5,7 +5,7 @@ use crate::{Get, NodeName, VmId, ids::segment, perl};
 perl::answer! {
     /// An interface as `/etc/network/interfaces` has it. Where changes wait ([`crate::Answer::changes`]),
     /// this is what will be, not what is.
-    pub struct Iface {
+    pub struct Iface known by iface {
         /// Its name.
         pub iface: Option<String>,
         /// `eth`, `bridge`, `bond`, `vlan`, `alias`, `OVSBridge`, `OVSBond`, `OVSIntPort`, …
@@ -69,7 +69,7 @@ perl::answer! {
 
 perl::answer! {
     /// A bridge with what is plugged into it now. Since PVE 9.1.
-    pub struct Bridge {
+    pub struct Bridge known by name {
         /// Its name.
         pub name: Option<String>,
         /// Whether it keeps VLANs apart.
@@ -144,7 +144,7 @@ perl::answer! {
 
 perl::answer! {
     /// The traffic of one interface of a guest since it was plugged in. Seen from the guest.
-    pub struct NicTraffic {
+    pub struct NicTraffic known by vmid {
         /// The guest.
         pub vmid: Option<VmId>,
         /// The guest's key for it, such as `net0`.

@@ -5,7 +5,7 @@ use crate::{Get, NodeName, ids::segment, perl};
 perl::answer! {
     /// A node of the list. One that is off has only a name and a status, and without `Sys.Audit` none
     /// has figures.
-    pub struct Listed {
+    pub struct Listed known by node {
         /// Its name.
         pub node: Option<NodeName>,
         /// `online`, `offline` or `unknown`.
@@ -13,9 +13,9 @@ perl::answer! {
         /// Its level of subscription, a letter. Absent without one.
         pub level: Option<String>,
         /// The share of its processors in use, from 0 to 1, over some ten seconds.
-        pub cpu: Option<f64>,
+        pub cpu: Option<f64> as "crate::perl::bounds::share",
         /// How many processors it has.
-        pub maxcpu: Option<f64>,
+        pub maxcpu: Option<f64> as "crate::perl::bounds::processors",
         /// Memory in use, in bytes.
         pub mem: Option<u64>,
         /// Memory, in bytes.
@@ -25,7 +25,7 @@ perl::answer! {
         /// The root file system's size, in bytes.
         pub maxdisk: Option<u64>,
         /// Seconds since it started.
-        pub uptime: Option<u64>,
+        pub uptime: Option<u64> as "crate::perl::bounds::seconds",
         /// The SHA-256 fingerprint of its certificate.
         pub ssl_fingerprint: Option<String>,
     }
@@ -36,11 +36,11 @@ perl::answer! {
     pub struct Status {
         /// The share of its processors in use since the last question, from 0 to 1. Often 0 or an
         /// odd peak, so that [`Listed::cpu`] is the better figure.
-        pub cpu: Option<f64>,
+        pub cpu: Option<f64> as "crate::perl::bounds::share",
         /// The share of time spent waiting for disks, from 0 to 1.
-        pub wait: Option<f64>,
+        pub wait: Option<f64> as "crate::perl::bounds::share",
         /// The load over 1, 5 and 15 minutes.
-        pub loadavg: Vec<f64>,
+        pub loadavg: Vec<f64> as "crate::perl::bounds::loads",
         /// Memory.
         pub memory: Option<Space>,
         /// Swap. Its total may be 0.
@@ -48,7 +48,7 @@ perl::answer! {
         /// The root file system.
         pub rootfs: Option<Space>,
         /// Seconds since it started.
-        pub uptime: Option<u64>,
+        pub uptime: Option<u64> as "crate::perl::bounds::seconds",
         /// `pve-manager/9.2.11/14a22df35955d97d`, and older versions name the kernel as well.
         pub pveversion: Option<String>,
         /// The kernel in one line, in older versions too.
@@ -134,7 +134,7 @@ perl::answer! {
 
 perl::answer! {
     /// A service of a node.
-    pub struct Service {
+    pub struct Service known by name {
         /// Its short name.
         pub name: Option<String>,
         /// Its unit.
@@ -154,7 +154,7 @@ perl::answer! {
 
 perl::answer! {
     /// A package that can be updated.
-    pub struct Update {
+    pub struct Update known by package {
         /// Its name.
         #[serde(rename = "Package")]
         pub package: Option<String>,

@@ -7,6 +7,7 @@
 //! **Invariant:** a struct made by [`answer!`] never fails for one of its fields. What is absent,
 //! `null` or odd becomes `None`, so that one odd figure cannot lose a list of a thousand guests.
 
+pub(crate) mod bounds;
 mod scalar;
 
 use std::{collections::BTreeMap, fmt, marker::PhantomData};
@@ -19,24 +20,39 @@ use serde::{
 /// Defines a struct of an answer, all of whose fields are read leniently.
 ///
 /// A field is an `Option` of something that is [`FromPerl`], or a `Vec` or `BTreeMap` of such things,
-/// which is empty when it is absent.
+/// which is empty when it is absent. `cpu: Option<f64> as "crate::perl::bounds::share"` is read by that function, which
+/// knows what cannot be.
+///
+/// `struct Listed known by node { … }` is an entry of a list: one whose `node` cannot be read is an entry that cannot
+/// be read.
 macro_rules! answer {
     (
         $(#[$meta:meta])*
-        $vis:vis struct $name:ident {
-            $( $(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty, )*
-        }
+        $vis:vis struct $name:ident $(known by $($id:ident),+)? { $($fields:tt)* }
     ) => {
+        crate::perl::answer!(@ [$(#[$meta])* $vis struct $name] [$($($id)+)?] [] $($fields)*);
+    };
+    (
+        @ $head:tt $ids:tt [$($done:tt)*]
+        $(#[$meta:meta])* $vis:vis $field:ident: $type:ty as $reader:literal, $($rest:tt)*
+    ) => {
+        crate::perl::answer!(@ $head $ids [
+            $($done)* $(#[$meta])* #[serde(deserialize_with = $reader)] $vis $field: $type,
+        ] $($rest)*);
+    };
+    (
+        @ $head:tt $ids:tt [$($done:tt)*]
+        $(#[$meta:meta])* $vis:vis $field:ident: $type:ty, $($rest:tt)*
+    ) => {
+        crate::perl::answer!(@ $head $ids [
+            $($done)* $(#[$meta])* #[serde(deserialize_with = "crate::perl::field")] $vis $field: $type,
+        ] $($rest)*);
+    };
+    (@ [$(#[$meta:meta])* $vis:vis struct $name:ident] [$($id:ident)*] [$($fields:tt)*]) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
         #[serde(default)]
-        $vis struct $name {
-            $(
-                $(#[$field_meta])*
-                #[serde(deserialize_with = "crate::perl::field")]
-                $field_vis $field: $type,
-            )*
-        }
+        $vis struct $name { $($fields)* }
 
         impl crate::perl::FromPerl for $name {
             fn from_text(_: &str) -> Option<Self> {
@@ -45,7 +61,9 @@ macro_rules! answer {
 
             fn from_map<'de, A: serde::de::MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error> {
                 let map = serde::de::value::MapAccessDeserializer::new(map);
-                serde::Deserialize::deserialize(map).map(Some)
+                let read: Self = serde::Deserialize::deserialize(map)?;
+                let is_known = true $(&& read.$id.is_some())*;
+                Ok(is_known.then_some(read))
             }
         }
     };
@@ -96,6 +114,48 @@ pub(crate) trait Field: Sized {
 pub(crate) fn field<'de, D: Deserializer<'de>, F: Field>(from: D) -> Result<F, D::Error> {
     let Lenient(inner) = Lenient::deserialize(from)?;
     Ok(F::from_inner(inner))
+}
+
+/// The entries of a list or a map that could be read, and how many others there are.
+///
+/// A `null` in a map says nothing, and in a list it is an entry that cannot be read.
+#[derive(Default)]
+pub(crate) struct Entries<T> {
+    pub(crate) read: T,
+    pub(crate) n_unreadable: usize,
+}
+
+impl<T: FromPerl> FromPerl for Entries<Vec<T>> {
+    fn from_text(_: &str) -> Option<Self> {
+        None
+    }
+
+    fn from_seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<Option<Self>, A::Error> {
+        let (mut read, mut n_all) = (Vec::new(), 0);
+        while let Some(Lenient(item)) = seq.next_element()? {
+            n_all += 1;
+            read.extend(item);
+        }
+        Ok(Some(Self { n_unreadable: n_all - read.len(), read }))
+    }
+}
+
+impl<T: FromPerl> FromPerl for Entries<BTreeMap<String, T>> {
+    fn from_text(_: &str) -> Option<Self> {
+        None
+    }
+
+    fn from_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
+        let mut entries = Self { read: BTreeMap::new(), n_unreadable: 0 };
+        while let Some((key, value)) = map.next_entry::<String, Option<Lenient<T>>>()? {
+            match value {
+                Some(Lenient(Some(item))) => drop(entries.read.insert(key, item)),
+                Some(Lenient(None)) => entries.n_unreadable += 1,
+                None => {}
+            }
+        }
+        Ok(Some(entries))
+    }
 }
 
 /// A value that has to be of its own kind: what is not a list is an error where a list is expected,
@@ -276,6 +336,29 @@ mod tests {
         assert_eq!(read.map.keys().collect::<Vec<_>>(), ["a", "c"]);
         let read = sample(r#"{"inner":"x","list":7,"map":[1]}"#);
         assert_eq!(read, Sample::default());
+    }
+
+    answer! {
+        struct Row known by vmid {
+            vmid: Option<VmId>,
+            cpu: Option<f64> as "crate::perl::bounds::share",
+        }
+    }
+
+    #[test]
+    fn entries_that_cannot_be_read_or_lack_what_they_are_known_by_are_counted() {
+        let Expected(rows) = serde_json::from_str::<Expected<Entries<Vec<Row>>>>(
+            r#"[{"vmid":100,"cpu":0.5},null,"x",[],{},0,{"vmid":"y","cpu":1},{"vmid":101,"cpu":1e9}]"#,
+        )
+        .unwrap();
+        let known: Vec<_> =
+            rows.read.iter().map(|row| (row.vmid.unwrap().get(), row.cpu)).collect();
+        assert_eq!((known, rows.n_unreadable), (vec![(100, Some(0.5)), (101, None)], 6));
+        let Expected(map) = serde_json::from_str::<Expected<Entries<BTreeMap<String, Row>>>>(
+            r#"{"a":{"vmid":100},"b":7,"c":null}"#,
+        )
+        .unwrap();
+        assert_eq!((map.read.len(), map.n_unreadable), (1, 1));
     }
 
     #[test]

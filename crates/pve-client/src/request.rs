@@ -8,9 +8,8 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     UnreadableWhy,
-    envelope::{self, Parsed},
+    envelope::{self, Many, Parsed},
     form::Form,
-    perl::FromPerl,
 };
 
 /// The largest answer that is read where a request does not say otherwise: 64 MiB, which is the list
@@ -60,9 +59,9 @@ impl<T> Get<T> {
     /// A list or a map that never fails for one of its entries. `null` means that it is empty.
     pub(crate) fn many(path: String) -> Self
     where
-        T: FromPerl + Default,
+        T: Many,
     {
-        Self::new(path, envelope::read_lenient)
+        Self::new(path, T::read)
     }
 
     /// The path below `/api2/json`, with the query.

@@ -68,13 +68,13 @@ perl::answer! {
         /// Seconds since 1970.
         pub time: Option<i64>,
         /// Share of all its processors in use, from 0 to 1.
-        pub cpu: Option<f64>,
+        pub cpu: Option<f64> as "crate::perl::bounds::share",
         /// How long some process waited for a processor, in percent.
-        pub pressurecpusome: Option<f64>,
+        pub pressurecpusome: Option<f64> as "crate::perl::bounds::percent",
         /// How long some process waited for memory, in percent.
-        pub pressurememorysome: Option<f64>,
+        pub pressurememorysome: Option<f64> as "crate::perl::bounds::percent",
         /// How long some process waited for a disk, in percent.
-        pub pressureiosome: Option<f64>,
+        pub pressureiosome: Option<f64> as "crate::perl::bounds::percent",
     }
 }
 

@@ -9,7 +9,7 @@ perl::answer! {
     /// A storage on one node, in the cluster's list. Figures are those that the node last sent, about
     /// ten seconds ago; one that is not reached from there, or whose node is off, has none and the
     /// status `unknown`. One that is disabled is not in the list (recorded from PVE 9.2.11).
-    pub struct Listed {
+    pub struct Listed known by storage, node {
         /// Its name.
         pub storage: Option<StorageId>,
         /// The node.
@@ -31,7 +31,7 @@ perl::answer! {
 
 perl::answer! {
     /// A storage as it is configured, for the whole cluster.
-    pub struct Configured {
+    pub struct Configured known by storage {
         /// Its name.
         pub storage: Option<StorageId>,
         /// Its type.
@@ -63,7 +63,7 @@ perl::answer! {
 perl::answer! {
     /// A storage as a node sees it at this moment. One that is dead or not on that node has zeros for
     /// figures (recorded from PVE 9.2.11).
-    pub struct Live {
+    pub struct Live known by storage {
         /// Its name. Absent where one storage was asked for.
         pub storage: Option<StorageId>,
         /// Its type.
@@ -88,7 +88,7 @@ perl::answer! {
 
 perl::answer! {
     /// Something on a storage.
-    pub struct Volume {
+    pub struct Volume known by volid {
         /// `STORAGE:NAME`.
         pub volid: Option<String>,
         /// `images`, `rootdir`, `backup`, `iso`, `vztmpl`, `snippets`, `import`.

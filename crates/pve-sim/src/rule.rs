@@ -47,6 +47,8 @@ pub struct Rule {
     pub hang: bool,
     /// What every number of the answer becomes, but for those that name a guest.
     pub numbers: Option<serde_json::Number>,
+    /// What is done to the data of the answer.
+    pub changed: Option<fn(&mut Value)>,
     /// For how many requests it holds; `None` is for all.
     pub times: Option<usize>,
 }
@@ -101,6 +103,7 @@ impl Rule {
             echoes: false,
             hang: false,
             numbers: None,
+            changed: None,
             times: None,
         }
     }
@@ -192,6 +195,13 @@ impl Rule {
         self
     }
 
+    /// Does this to the data of the answer.
+    #[must_use]
+    pub fn changed(mut self, by: fn(&mut Value)) -> Self {
+        self.changed = Some(by);
+        self
+    }
+
     /// Holds for so many requests only.
     #[must_use]
     pub fn times(mut self, times: usize) -> Self {
@@ -223,6 +233,13 @@ impl Rule {
             Pattern::Exact(path) => target.split('?').next() == Some(path),
         }
     }
+}
+
+/// The body with its data changed.
+pub(crate) fn changed(body: &Bytes, by: fn(&mut Value)) -> Bytes {
+    let Ok(mut value) = serde_json::from_slice::<Value>(body) else { return body.clone() };
+    value.get_mut("data").map(by);
+    value.to_string().into()
 }
 
 /// The body with this instead of every number but those that name a guest.

@@ -21,7 +21,7 @@ use crate::{
     console, endpoints,
     http::{self, Reply, Request},
     options::Options,
-    rule::{Rule, with_numbers},
+    rule::{self, Rule, with_numbers},
     sim::Seen,
     tls::{self, Identity},
 };
@@ -127,16 +127,19 @@ impl Shared {
                 }
                 told_by(&rule, status, last)
             }
-            None => match &rule.numbers {
-                Some(number) => {
-                    let mut answer = self.own_answer(request, path, token);
-                    if answer.encoding.is_none() {
+            None if rule.numbers.is_some() || rule.changed.is_some() => {
+                let mut answer = self.own_answer(request, path, token);
+                if answer.encoding.is_none() {
+                    if let Some(number) = &rule.numbers {
                         answer.body = with_numbers(&answer.body, number);
                     }
-                    reply(&answer, last)
+                    if let Some(by) = rule.changed {
+                        answer.body = rule::changed(&answer.body, by);
+                    }
                 }
-                None => self.own_reply(request, path, token, last).await,
-            },
+                reply(&answer, last)
+            }
+            None => self.own_reply(request, path, token, last).await,
         };
         if rule.lost {
             return Reply::Nothing;

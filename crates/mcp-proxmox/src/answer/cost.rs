@@ -158,10 +158,7 @@ pub fn bounded(answer: Map<String, Value>, most: usize, way: &str) -> Map<String
         };
         let said =
             format!("too much for one answer: left out are the last {}{way}", left_out.join(", "));
-        match answer.entry("notes").or_insert_with(|| Value::Array(Vec::new())) {
-            Value::Array(notes) => notes.push(said.into()),
-            other => *other = said.into(),
-        }
+        super::note(&mut answer, said);
     }
     answer
 }

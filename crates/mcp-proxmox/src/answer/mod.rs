@@ -24,6 +24,14 @@ pub use measure::{Bytes, Duration, Number, Percent, Share};
 pub use pressure::Pressure;
 pub use table::{Cell, Table};
 
+/// Adds a line to the notes of an answer.
+fn note(answer: &mut Map<String, Value>, line: String) {
+    match answer.entry("notes").or_insert_with(|| Value::Array(Vec::new())) {
+        Value::Array(notes) => notes.push(line.into()),
+        other => *other = line.into(),
+    }
+}
+
 /// What a tool hands back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
@@ -74,6 +82,21 @@ impl Output for Picture {
 }
 
 impl Answer {
+    /// The answer with these notes too.
+    #[must_use]
+    pub fn noting(mut self, notes: Vec<String>) -> Self {
+        match &mut self {
+            Self::Structured(answer) => notes.into_iter().for_each(|line| note(answer, line)),
+            Self::Picture(picture) => {
+                for line in notes {
+                    picture.text.push('\n');
+                    picture.text.push_str(&line);
+                }
+            }
+        }
+        self
+    }
+
     /// The answer in words.
     pub fn text(&self) -> String {
         match self {

@@ -54,6 +54,13 @@ impl Table {
         fits
     }
 
+    /// Adds a row of which nothing is known but its first cell.
+    pub fn push_unknown(&mut self, first: impl Into<Cell>) {
+        let mut row = vec![first.into()];
+        row.resize(self.columns.len(), Cell::Unknown);
+        self.rows.push(row);
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.rows.len()

@@ -26,7 +26,7 @@ const TASKS: u32 = 40;
 pub(super) async fn guests(pve: &Observer, with_names: bool) -> Option<Vec<String>> {
     // Somebody who types asks at every key.
     let read = pve.guests().await.ok()?;
-    let mut guests: Vec<_> = read.data().iter().filter(|guest| guest.vmid.is_some()).collect();
+    let mut guests: Vec<_> = read.data().data.iter().filter(|guest| guest.vmid.is_some()).collect();
     guests.order_by_key(|guest| {
         let is_template = guest.template.unwrap_or_default();
         let rank = match guest.status.as_deref() {

@@ -132,7 +132,7 @@ pub async fn refuse_missing_port(
     let Ok(config) = config else { return Ok(()) };
     let is_port =
         |key: &&str| key.strip_prefix("serial").is_some_and(|number| number.parse::<u8>().is_ok());
-    let ports: Vec<&str> = config.keys().map(String::as_str).filter(is_port).collect();
+    let ports: Vec<&str> = config.keys().filter(is_port).collect();
     let wanted = format!("serial{number}");
     if ports.is_empty() || ports.contains(&wanted.as_str()) {
         return Ok(());

@@ -37,7 +37,7 @@ pub async fn find(pve: &Reader, vm: &str) -> Result<Found, Failure> {
 pub async fn find_recent(pve: &Observer, vm: &str) -> Result<Found, Failure> {
     let asked = format!("find {}", quoted(vm));
     let guests = pve.guests().await.map_err(|error| Failure::from_pve(&asked, &error))?;
-    match pick(guests.data(), vm.trim()) {
+    match pick(&guests.data().data, vm.trim()) {
         Err(_) if guests.age().is_some() => find(pve, vm).await,
         found => found,
     }

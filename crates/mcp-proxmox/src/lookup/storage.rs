@@ -43,6 +43,8 @@ pub struct Storage {
     pub content: Vec<String>,
     /// Whether all nodes see the same.
     pub is_shared: bool,
+    /// Whether that could be read. It is taken for one that is not shared otherwise.
+    pub is_sharing_known: bool,
     /// Whether it is switched off.
     pub is_disabled: bool,
     /// Where it is: a path, a pool, a server.
@@ -193,6 +195,7 @@ impl Storage {
             plugin: None,
             content: Vec::new(),
             is_shared: false,
+            is_sharing_known: true,
             is_disabled: false,
             source: None,
             places: Vec::new(),
@@ -219,6 +222,8 @@ impl Storage {
             self.content = kinds(row.content.as_deref());
         }
         self.is_shared |= row.shared.unwrap_or_default();
+        // The list says it of each.
+        self.is_sharing_known &= row.shared.is_some();
     }
 }
 

@@ -82,7 +82,10 @@ fn told(own: u32, later: &[(u32, String)], n_unread: usize) -> Option<String> {
 /// The start order of a guest, where it has one.
 async fn order_of(pve: &Reader, guest: &GuestRef) -> Result<Option<u32>, ()> {
     let config = pve.get(guest::config(guest)).await.map_err(|_| ())?;
-    Ok(config.get("startup").and_then(|startup| order(startup)))
+    if config.is_unreadable("startup") {
+        return Err(());
+    }
+    Ok(config.get("startup").and_then(order))
 }
 
 /// The order in `order=2,up=30`, which may also be written as `2,up=30`.

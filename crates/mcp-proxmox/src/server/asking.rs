@@ -315,6 +315,8 @@ fn reply(result: &ElicitResult) -> Reply {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{collection::vec, prelude::*};
+
     use super::*;
 
     #[test]
@@ -347,6 +349,30 @@ mod tests {
     fn who_says_nothing_in_time_did_not_say_no() {
         let told = answered(Err(ServiceError::Timeout { timeout: PATIENCE }));
         assert_eq!(told, Reply::Unanswered("the user did not answer within 25 s".to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_state_but_one_that_was_sealed_is_believed(text in "\\PC{0,80}", bytes in vec(any::<u8>(), 0..80)) {
+            let asking = Asking::new();
+            let own = asking.seal("stop qemu/104".to_owned(), "a").unwrap();
+            let (state, signature) = own.split_once('.').unwrap();
+            let made_up = BASE64_URL_SAFE_NO_PAD.encode(&bytes);
+            let forged = [
+                text.clone(),
+                format!("{made_up}.{text}"),
+                format!("{made_up}.{signature}"),
+                format!("{state}.{made_up}"),
+                format!("{own}{text}."),
+            ];
+            for forged in forged {
+                prop_assert_eq!(asking.take(&forged, "a"), Err(Refused::Foreign));
+            }
+            if text != "a" {
+                prop_assert_eq!(asking.take(&own, &text), Err(Refused::Foreign));
+            }
+            prop_assert_eq!(asking.take(&own, "a"), Ok("stop qemu/104".to_owned()));
+        }
     }
 
     #[test]

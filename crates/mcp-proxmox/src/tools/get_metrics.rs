@@ -64,7 +64,8 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
     /// The time that one point stands for.
-    resolution: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolution: Option<String>,
     points: usize,
     /// What is not known of that time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -259,7 +260,7 @@ impl Output {
             of: format!("{}, last {}", past.told, past.timeframe),
             from: span.and_then(|(from, _)| call.time(from)),
             to: span.and_then(|(_, to)| call.time(to)),
-            resolution: resolutions.join(", then "),
+            resolution: (!resolutions.is_empty()).then(|| resolutions.join(", then ")),
             points: past.history.len(),
             gaps: past.gaps(call),
             series: table,

@@ -123,16 +123,25 @@ impl Tool for GetNodeStatus {
             part.get(rrd::node(&node, rrd::Timeframe::Hour)),
         );
         output.add_status(status);
-        output.services_not_running =
-            output.part("services", services).map(|services| not_running(&services));
+        let services = output.part("services", services);
+        output.services_not_running = services.and_then(|services| {
+            let is_known =
+                |service: &&Service| service.unit_state.is_some() && service.active_state.is_some();
+            let n_known = services.iter().filter(is_known).count();
+            output.knows("services", n_known, services.len()).then(|| not_running(&services))
+        });
         output.pending_updates =
             output.part("pending updates", updates).map(|updates| updates.len());
-        output.certificates_ending =
-            output.part("certificates", certificates).map(|all| ending(&all, call));
-        output.subscription = output
-            .part("subscription", subscription)
-            .and_then(|found| found.status)
-            .map(|status| label(&status));
+        let certificates = output.part("certificates", certificates);
+        output.certificates_ending = certificates.and_then(|all| {
+            let n_known = all.iter().filter(|certificate| certificate.notafter.is_some()).count();
+            output.knows("certificates", n_known, all.len()).then(|| ending(&all, call))
+        });
+        let subscription = output.part("subscription", subscription);
+        output.subscription = subscription.and_then(|found| {
+            let is_known = output.knows("subscription", usize::from(found.status.is_some()), 1);
+            found.status.filter(|_| is_known).map(|status| label(&status))
+        });
         let pressure = output.part("pressure", pressure);
         output.pressure_percent = pressure.and_then(|points| last_pressure(&points));
         Ok(output)
@@ -171,6 +180,19 @@ impl Output {
         self.kernel =
             status.current_kernel.as_ref().and_then(|kernel| kernel.release.as_deref()).map(label);
         self.boot_mode = status.boot_info.as_ref().and_then(boot_mode);
+    }
+
+    /// Whether anything can be said of this part, of whose entries so many say how they are. Each node has some.
+    fn knows(&mut self, name: &str, n_known: usize, n_all: usize) -> bool {
+        if n_known == 0 || n_known < n_all {
+            let why = match (n_known, n_all) {
+                (_, 0) => "PVE's list is empty, which that of no node is".to_owned(),
+                (0, _) => "PVE's answer does not say how they are".to_owned(),
+                (_, all) => format!("PVE's answer does not say how {} of {all} are", all - n_known),
+            };
+            self.not_available.push(format!("{name}: {why}"));
+        }
+        n_known > 0
     }
 
     /// A part, or a line on why there is none.

@@ -9,18 +9,18 @@ mod inside;
 mod properties;
 mod snapshots;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use futures_util::join;
 use pve_client::{
     Error, Kind, Observer, Reader, RefusalKind,
-    guest::{self, Current},
+    guest::{self, Config, Current},
     replication,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::{hardware::Facts, inside::Inside};
+use self::{hardware::Facts, inside::Inside, properties::Odd};
 use crate::{
     answer::{
         Share, Table,
@@ -39,6 +39,9 @@ const PART_SECONDS: u64 = 12;
 
 /// How many replication jobs are shown; there is one for each target node.
 const JOBS: usize = 16;
+
+/// How many keys that could not be read are named.
+const UNREADABLE: usize = 12;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -146,7 +149,7 @@ impl Tool for GetVmDetails {
 
 /// What the node says of a guest.
 struct Parts {
-    config: Result<BTreeMap<String, String>, Error>,
+    config: Result<Config, Error>,
     current: Result<Current, Error>,
     snapshots: Result<Vec<guest::Snapshot>, Error>,
     pending: Result<Vec<guest::Pending>, Error>,
@@ -184,14 +187,14 @@ async fn look_inside(
     pve: &Reader,
     call: &Call,
     found: &Found,
-    config: &BTreeMap<String, String>,
+    config: &Config,
     status: &str,
 ) -> Inside {
     let no = |why: &str| {
         let line = format!("addresses, system and file systems from inside: {why}");
         Inside { not_available: vec![line], ..Inside::default() }
     };
-    let is_template = config.get("template").is_some_and(|text| properties::is_on(text));
+    let is_template = is_template(config);
     match (found.guest.kind, status) {
         _ if is_template => Inside::default(),
         (Kind::Lxc, "running") => inside::of_container(pve, call, &found.guest).await,
@@ -199,17 +202,29 @@ async fn look_inside(
             not_available: vec![format!("addresses: it is {status}")],
             ..Inside::default()
         },
-        (Kind::Qemu, "running") => {
-            let agent = config.get("agent").map(String::as_str).unwrap_or_default();
-            let mut agent = properties::Properties::read(agent);
-            if agent.take_or_first("enabled").is_some_and(properties::is_on) {
-                inside::of_vm(pve, call, &found.guest).await
-            } else {
-                no("the guest agent is not enabled in its configuration")
-            }
-        }
+        (Kind::Qemu, "running") => match properties::read(config, "agent", properties::agent) {
+            Ok(Some((true, _))) => inside::of_vm(pve, call, &found.guest).await,
+            Ok(_) => no("the guest agent is not enabled in its configuration"),
+            Err(Odd) => no("whether the guest agent is enabled could not be read"),
+        },
         (Kind::Qemu, status) => no(&format!("the VM is {status}")),
     }
+}
+
+fn is_template(config: &Config) -> bool {
+    properties::read(config, "template", properties::flag) == Ok(Some(true))
+}
+
+/// Which keys of the configuration could not be read, and so are told neither as set nor as not set.
+fn not_read(keys: &BTreeSet<String>) -> Option<String> {
+    let named: Vec<_> = keys.iter().take(UNREADABLE).map(|key| label(key)).collect();
+    let more = match keys.len().saturating_sub(UNREADABLE) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = named.join(", ");
+    (!keys.is_empty())
+        .then(|| format!("keys of the configuration whose values could not be read: {named}{more}"))
 }
 
 impl Output {
@@ -243,7 +258,7 @@ impl Output {
     fn add_config(
         &mut self,
         found: &Found,
-        config: &BTreeMap<String, String>,
+        config: &Config,
         current: Option<&Current>,
         call: &Call,
     ) {
@@ -252,13 +267,17 @@ impl Output {
             .filter(|_| is_up && found.guest.kind == Kind::Lxc)
             .and_then(|current| Share::new(current.disk, current.maxdisk));
         let devices = devices::of(found.guest.kind, config, root);
-        self.facts = hardware::facts(found.guest.kind, config, &devices.keys, call);
+        let (facts, mut unreadable) =
+            hardware::facts(found.guest.kind, config, &devices.keys, call);
+        self.facts = facts;
+        unreadable.extend(devices.unreadable);
+        self.not_available.extend(not_read(&unreadable));
         self.disks = devices.disks;
         self.nics = devices.nics;
         let name = config.get("name").or_else(|| config.get("hostname"));
         let name = name.and_then(|name| given_name(name, found.guest.vmid));
         self.name = name.map(label).or(self.name.take());
-        if config.get("template").is_some_and(|text| properties::is_on(text)) {
+        if is_template(config) {
             self.notes.push("it is a template: it is cloned, never started".to_owned());
         }
         if let Some(lock) = config.get("lock") {

@@ -355,7 +355,10 @@ async fn running_tasks(pve: &Reader, call: &Call, found: &Found) -> (Vec<String>
     match answer {
         Ok(tasks) => {
             let shown = tasks.iter().map(|task| {
-                let kind = task.kind.as_deref().map_or_else(|| "task".to_owned(), label);
+                // The UPID says it too.
+                let kind =
+                    task.kind.as_deref().or(task.upid.as_ref().map(|upid| upid.kind.as_str()));
+                let kind = kind.map_or_else(|| "task".to_owned(), label);
                 let since = task
                     .starttime
                     .and_then(|start| call.time(start))

@@ -114,12 +114,7 @@ impl Tool for ListNodes {
             push(&mut table, node, live, hastate);
         }
         notes.extend(why_not(&live));
-        if nodes.iter().any(|node| is_online(node) && node.maxmem.is_none()) {
-            notes.push(
-                "the use of online nodes is hidden from this token: it needs Sys.Audit on /nodes"
-                    .to_owned(),
-            );
-        }
+        notes.extend(without_figures(&nodes));
         if !is_asked {
             notes.push(
                 "versions and load are left out for so many nodes; `detail: true` asks each node"
@@ -147,6 +142,27 @@ impl Tool for ListNodes {
             notes,
         })
     }
+}
+
+/// Online nodes of which there is not one figure. That is so without the privilege, and for other reasons too; where
+/// there is any figure, the privilege is there.
+fn without_figures(nodes: &[Listed]) -> Option<String> {
+    let is_bare = |node: &&Listed| {
+        let sizes = [node.mem, node.maxmem, node.disk, node.maxdisk, node.uptime];
+        is_online(node) && node.cpu.or(node.maxcpu).is_none() && sizes.iter().all(Option::is_none)
+    };
+    let bare: Vec<&str> = nodes
+        .iter()
+        .filter(is_bare)
+        .take(8)
+        .filter_map(|node| Some(node.node.as_ref()?.as_str()))
+        .collect();
+    (!bare.is_empty()).then(|| {
+        format!(
+            "PVE sent no figures of {}: this token may lack Sys.Audit on /nodes",
+            bare.join(", ")
+        )
+    })
 }
 
 /// How many votes are there, of how many, and how many it takes. A `QDevice`'s are not known.

@@ -189,7 +189,8 @@ fn id(storage: &Storage) -> Cell {
 
 fn push(table: &mut Table, storage: &Storage, is_folded: bool) {
     let mut row = |node: Cell, state: String, used: Cell| {
-        let shared = if storage.is_shared { "yes" } else { "no" };
+        let shared =
+            if storage.is_shared { Some("yes") } else { storage.is_sharing_known.then_some("no") };
         let content = storage.content.join(",");
         table.push([
             id(storage),

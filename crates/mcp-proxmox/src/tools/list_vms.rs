@@ -139,8 +139,9 @@ impl Tool for ListVms {
             .guests()
             .await
             .map_err(|error| Failure::from_pve("list the VMs and containers", &error))?;
-        let listed = read.data();
-        let (mut guests, mut notes) = rows(listed);
+        let listed = &read.data().data;
+        let mut guests: Vec<Row<'_>> = listed.iter().map(Row::new).collect();
+        let mut notes = Vec::new();
         if let Some(age) = read.age() {
             let seconds = age.as_secs_f64();
             notes.push(format!(
@@ -213,16 +214,6 @@ struct Row<'a> {
     listed: &'a Listed,
     /// `running`, `stopped`, `paused`, `hibernated`, `template`, or whatever PVE says.
     status: Cow<'static, str>,
-}
-
-/// The rows that are guests, and what is to be said of the rest.
-fn rows(listed: &[Listed]) -> (Vec<Row<'_>>, Vec<String>) {
-    let guests: Vec<Row<'_>> =
-        listed.iter().filter(|guest| guest.vmid.is_some()).map(Row::new).collect();
-    let n_odd = listed.len() - guests.len();
-    let odd = (n_odd > 0)
-        .then(|| format!("rows of PVE's answer that are no guests are left out: {n_odd}"));
-    (guests, odd.into_iter().collect())
 }
 
 impl<'a> Row<'a> {

@@ -5,6 +5,9 @@
 
 use std::{fs, path::PathBuf, time::Instant};
 
+use proptest::{collection::vec, prelude::*};
+use serde_json::json;
+
 use crate::{lifecycle_faults::Chance, process::number};
 
 #[path = "../../../../fuzz/targets.rs"]
@@ -127,6 +130,47 @@ fn every_target_takes_whatever_chance_makes_of_its_seeds() {
         failed.extend(bad.map(|input| (name, input.escape_ascii().to_string())));
     }
     assert!(failed.is_empty(), "of seed {seed}: {failed:?}");
+}
+
+/// A message of a screen's server: its kind, and what may stand behind it.
+fn message() -> impl Strategy<Value = Vec<u8>> {
+    let rectangle =
+        (0_u16..20, 0_u16..20, 0_u16..20, 0_u16..20, prop::sample::select(&[0, 7, 16, -223, 5]));
+    let update = (rectangle, vec(any::<u8>(), 0..200)).prop_map(|((x, y, w, h, kind), pixels)| {
+        let mut message = [0_u16, 1, x, y, w, h].map(u16::to_be_bytes).concat();
+        message.extend(i32::to_be_bytes(kind));
+        message.extend(pixels);
+        message
+    });
+    let kinds = prop::sample::select(&[1_u8, 2, 3, 9]);
+    let other =
+        (kinds, vec(any::<u8>(), 0..40)).prop_map(|(kind, rest)| [vec![kind], rest].concat());
+    prop_oneof![update, other]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_screen_takes_any_messages_behind_a_greeting(
+        messages in vec(message(), 0..8), depth in prop::sample::select(&[8_u8, 16, 24, 32]), true_colour in 0_u8..2,
+    ) {
+        let mut said = b"RFB 003.008\n\x01\x01\0\0\0\0\0\x10\0\x08".to_vec();
+        said.extend([depth, depth.min(24), 0, true_colour, 0, 255, 0, 255, 0, 255, 16, 8, 0, 0, 0, 0, 0, 0, 0, 1, b'q']);
+        said.extend(messages.concat());
+        targets::rfb(&said);
+    }
+
+    #[test]
+    fn a_journal_takes_any_entries(texts in vec("\\PC{0,30}", 0..6), numbers in vec(any::<i64>(), 0..6), bytes in vec(any::<u8>(), 0..60)) {
+        let entries = texts.iter().zip(numbers.iter().chain([&0].into_iter().cycle())).flat_map(|(text, number)| {
+            [json!(text), json!(number), json!({ "msg": text, "t": number, "p": text, "ty": text }), json!([text]), json!(null)]
+        });
+        let body = json!({ "data": entries.collect::<Vec<_>>() }).to_string();
+        for body in [body.as_bytes(), &bytes, &[b"{\"data\":[".as_slice(), &bytes, b"]}"].concat()] {
+            targets::journal(body);
+        }
+    }
 }
 
 #[test]

@@ -95,6 +95,25 @@ async fn a_first_host_that_is_down_is_made_up_for_and_the_other_remembered() {
 }
 
 #[tokio::test]
+async fn consoles_are_opened_at_the_second_host_where_the_first_is_down() {
+    let (first, second) = (crate::support::demo().await, crate::support::demo().await);
+    let door = Host::of(&first).await;
+    door.set(Door::Shut);
+    for (tool, arguments) in [
+        ("get_vm_console", json!({ "vm": "200", "listen_seconds": 1 })),
+        ("get_vm_screenshot", json!({ "vm": "100", "max_width": 320 })),
+    ] {
+        // Each finds out by itself.
+        let session = Session::open(&[door.port(), second.port()], &[&first, &second]).await;
+        second.forget_requests();
+        let result = session.call(tool, arguments).await;
+        assert_ne!(result.is_error, Some(true), "{tool}: {}", crate::support::text(&result));
+        let opened = second.n_requests(|seen| seen.path.contains("/vncwebsocket"));
+        assert_eq!((opened, first.requests().len()), (1, 0), "{tool}");
+    }
+}
+
+#[tokio::test]
 async fn a_first_host_that_hangs_does_not_use_up_the_call() {
     let (first, second) = (sim().await, sim().await);
     let door = Host::of(&first).await;

@@ -96,6 +96,7 @@ mod tiers;
 mod tls;
 mod tls_matrix;
 mod tokens;
+mod unreadable;
 mod vanishing;
 mod watch_console;
 mod wire;

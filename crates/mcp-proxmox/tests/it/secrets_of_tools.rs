@@ -101,6 +101,20 @@ fn at_once(program: &mut Program, calls: &[(&'static str, Value)]) -> String {
     output
 }
 
+/// The text as it stands in a query.
+fn encoded(text: &str) -> String {
+    let of = |c: char| match c {
+        '+' | '/' | '=' | '%' | ':' => format!("%{:02X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    text.chars().map(of).collect()
+}
+
+#[test]
+fn a_ticket_is_looked_for_as_it_stands_in_a_query() {
+    assert_eq!(encoded("PVEVNC:6B::a+b/c=%"), "PVEVNC%3A6B%3A%3Aa%2Bb%2Fc%3D%25");
+}
+
 /// Where this stands in the output, with what is before it.
 fn is_nowhere(output: &str, secret: &str, saying: &str) {
     let at = output.find(secret).map(|at| &output[at.saturating_sub(300)..at]);
@@ -140,9 +154,12 @@ async fn session(nth: usize, secret: &str, saying: Option<Rule>) -> (String, Str
         is_nowhere(output, &secret[..18], &name);
         for ticket in &tickets {
             is_nowhere(output, ticket, &name);
+            is_nowhere(output, &encoded(ticket), &name);
+            is_nowhere(output, &encoded(ticket).to_lowercase(), &name);
             is_nowhere(output, &ticket.replace(':', "%3A"), &name);
         }
-        is_nowhere(output, "PVEVNC:", &name);
+        // Also the beginning of one, and one that is encoded in any other way.
+        is_nowhere(output, "PVEVNC", &name);
     }
     (output, recorded, tickets.len())
 }

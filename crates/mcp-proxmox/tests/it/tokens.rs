@@ -30,7 +30,7 @@ async fn a_token_without_rights_sees_nodes_without_figures_and_is_told_why() {
     }
     let notes = notes(&answer);
     assert!(
-        notes.contains("Sys.Audit on /") && notes.contains("hidden from this token"),
+        notes.contains("Sys.Audit on /") && notes.contains("PVE sent no figures of"),
         "{notes}"
     );
     assert!(answer.get("quorate").is_none(), "unknown is not said");

@@ -1,13 +1,113 @@
 //! How a guest is configured, what of it is not in force yet, and its snapshots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
 use super::GuestRef;
-use crate::{Get, form::Form, perl};
+use crate::{
+    Get, UnreadableWhy,
+    envelope::{Many, Parsed, read_lenient},
+    form::Form,
+    perl::{self, FromPerl, Lenient},
+};
+
+/// A key of containers whose value is a list of pairs: their raw lines for LXC.
+const RAW_LINES: &str = "lxc";
+
+/// A configuration, key by key, as text.
+///
+/// A key that is there with a value that is no text is known as [unreadable](Self::is_unreadable), so that nobody
+/// takes it for one that is not set. `null` and the empty text mean that it is not set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    values: BTreeMap<String, String>,
+    unreadable: BTreeSet<String>,
+}
+
+impl Config {
+    /// The value of a key. `None` where it is not set, and where it is unreadable.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.values.get(key).map(String::as_str)
+    }
+
+    /// Whether a key is set to something that is no text.
+    pub fn is_unreadable(&self, key: &str) -> bool {
+        self.unreadable.contains(key)
+    }
+
+    /// The keys that can be read, with their values, in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// The keys that cannot be read.
+    pub fn unreadable(&self) -> impl Iterator<Item = &str> {
+        self.unreadable.iter().map(String::as_str)
+    }
+
+    /// All keys, whether they can be read or not.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str).chain(self.unreadable())
+    }
+}
+
+impl FromIterator<(String, String)> for Config {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
+        Self { values: pairs.into_iter().collect(), unreadable: BTreeSet::new() }
+    }
+}
+
+impl FromPerl for Config {
+    fn from_text(_: &str) -> Option<Self> {
+        None
+    }
+
+    fn from_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
+        let mut config = Self::default();
+        while let Some((key, Lenient(value))) = map.next_entry::<String, _>()? {
+            match value {
+                Some(Value::Text(text)) => drop(config.values.insert(key, text)),
+                Some(Value::Odd) if key != RAW_LINES => drop(config.unreadable.insert(key)),
+                Some(Value::Odd) | None => {}
+            }
+        }
+        Ok(Some(config))
+    }
+}
+
+impl Many for Config {
+    fn read(body: &[u8]) -> Result<Parsed<Self>, UnreadableWhy> {
+        read_lenient(body)
+    }
+}
+
+/// A value of a configuration.
+enum Value {
+    Text(String),
+    /// A list or an object.
+    Odd,
+}
+
+impl FromPerl for Value {
+    fn from_text(text: &str) -> Option<Self> {
+        String::from_text(text).map(Self::Text)
+    }
+
+    fn from_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Some(Self::Odd))
+    }
+
+    fn from_seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<Option<Self>, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Some(Self::Odd))
+    }
+}
 
 perl::answer! {
     /// One key of a configuration, as it is and as it will be.
-    pub struct Pending {
+    pub struct Pending known by key {
         /// The key.
         pub key: Option<String>,
         /// What is in force. Absent where the key is new.
@@ -21,7 +121,7 @@ perl::answer! {
 
 perl::answer! {
     /// A snapshot, or the guest as it is now, whose name is then `current`.
-    pub struct Snapshot {
+    pub struct Snapshot known by name {
         /// Its name.
         pub name: Option<String>,
         /// The snapshot that it was made after. Absent for the first.
@@ -39,9 +139,9 @@ perl::answer! {
 
 /// The configuration that is in force, key by key, as text. Needs `VM.Audit`.
 ///
-/// Without `current=1` Proxmox VE answers with the pending changes merged in. Values that are no
-/// plain text, such as a container's raw `lxc` lines, are left out.
-pub fn config(guest: &GuestRef) -> Get<BTreeMap<String, String>> {
+/// Without `current=1` Proxmox VE answers with the pending changes merged in. A container's raw `lxc` lines are left
+/// out.
+pub fn config(guest: &GuestRef) -> Get<Config> {
     Get::many(Form::default().flag("current", true).after(&format!("{}/config", guest.path())))
 }
 
@@ -80,9 +180,18 @@ mod tests {
         let body = br#"{"data":{"memory":256,"hostname":"ct-web","unprivileged":1,
             "lxc":[["lxc.apparmor.profile","unconfined"]],"cpulimit":0.5,"rootfs":"local:x,size=0T"}}"#;
         let config = config(&guest()).read(body).ok().unwrap().data;
-        assert_eq!(config["memory"], "256");
-        assert_eq!(config["cpulimit"], "0.5");
-        assert!(!config.contains_key("lxc"));
+        assert_eq!((config.get("memory"), config.get("cpulimit")), (Some("256"), Some("0.5")));
+        assert!(config.keys().all(|key| key != "lxc"));
+    }
+
+    #[test]
+    fn a_key_that_is_no_text_is_not_one_that_is_not_set() {
+        let body =
+            br#"{"data":{"cores":null,"memory":[512],"onboot":{},"name":"","net0":7,"lxc":[]}}"#;
+        let config = config(&guest()).read(body).ok().unwrap().data;
+        assert_eq!(config.unreadable().collect::<Vec<_>>(), ["memory", "onboot"]);
+        assert_eq!(config.iter().collect::<Vec<_>>(), [("net0", "7")]);
+        assert!(config.is_unreadable("onboot") && !config.is_unreadable("cores"));
     }
 
     #[test]

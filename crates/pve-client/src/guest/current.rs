@@ -39,11 +39,11 @@ perl::answer! {
         /// The process that runs it.
         pub pid: Option<u64>,
         /// Seconds since it started; 0 when it does not run.
-        pub uptime: Option<u64>,
+        pub uptime: Option<u64> as "crate::perl::bounds::seconds",
         /// The share of all its processors in use, from 0 to about 1.
-        pub cpu: Option<f64>,
+        pub cpu: Option<f64> as "crate::perl::bounds::share",
         /// How many processors it has.
-        pub cpus: Option<f64>,
+        pub cpus: Option<f64> as "crate::perl::bounds::processors",
         /// Memory in use, in bytes. For a VM it may be more than `maxmem` since PVE 9.
         pub mem: Option<u64>,
         /// Memory that it may use, in bytes.
@@ -76,17 +76,17 @@ perl::answer! {
         /// The disks of a VM by their configured name, such as `scsi0`.
         pub blockstat: BTreeMap<String, DiskIo>,
         /// Percent of the last ten seconds in which some task waited for a processor. Since PVE 9.
-        pub pressurecpusome: Option<f64>,
+        pub pressurecpusome: Option<f64> as "crate::perl::bounds::percent",
         /// Percent of the last ten seconds in which all tasks waited for a processor.
-        pub pressurecpufull: Option<f64>,
+        pub pressurecpufull: Option<f64> as "crate::perl::bounds::percent",
         /// Percent of the last ten seconds in which some task waited for a disk.
-        pub pressureiosome: Option<f64>,
+        pub pressureiosome: Option<f64> as "crate::perl::bounds::percent",
         /// Percent of the last ten seconds in which all tasks waited for a disk.
-        pub pressureiofull: Option<f64>,
+        pub pressureiofull: Option<f64> as "crate::perl::bounds::percent",
         /// Percent of the last ten seconds in which some task waited for memory.
-        pub pressurememorysome: Option<f64>,
+        pub pressurememorysome: Option<f64> as "crate::perl::bounds::percent",
         /// Percent of the last ten seconds in which all tasks waited for memory.
-        pub pressurememoryfull: Option<f64>,
+        pub pressurememoryfull: Option<f64> as "crate::perl::bounds::percent",
         /// The version of QEMU that runs it, which may be older than the installed one.
         #[serde(rename = "running-qemu")]
         pub running_qemu: Option<String>,

@@ -8,7 +8,7 @@ perl::answer! {
     ///
     /// A guest on a node that is off has the status `unknown` and neither name nor figures (recorded
     /// from PVE 9.2.11).
-    pub struct Listed {
+    pub struct Listed known by vmid, kind, node {
         /// Its number.
         pub vmid: Option<VmId>,
         /// What it is.
@@ -31,9 +31,9 @@ perl::answer! {
         /// Whether it is a template.
         pub template: Option<bool>,
         /// The share of all its processors in use, from 0 to about 1.
-        pub cpu: Option<f64>,
+        pub cpu: Option<f64> as "crate::perl::bounds::share",
         /// How many processors it has.
-        pub maxcpu: Option<f64>,
+        pub maxcpu: Option<f64> as "crate::perl::bounds::processors",
         /// Memory in use, in bytes. For a VM it may be more than `maxmem` since PVE 9.
         pub mem: Option<u64>,
         /// Memory that it may use, in bytes.
@@ -53,13 +53,13 @@ perl::answer! {
         /// Bytes written to disks since it started.
         pub diskwrite: Option<u64>,
         /// Seconds since it started; 0 when it does not run.
-        pub uptime: Option<u64>,
+        pub uptime: Option<u64> as "crate::perl::bounds::seconds",
     }
 }
 
 perl::answer! {
     /// One VM of a node's full list, which asks each VM's QEMU.
-    pub struct Full {
+    pub struct Full known by vmid {
         /// Its number.
         pub vmid: Option<VmId>,
         /// Its name.
@@ -77,15 +77,15 @@ perl::answer! {
         /// The process that runs it.
         pub pid: Option<u64>,
         /// The share of all its processors in use, from 0 to about 1.
-        pub cpu: Option<f64>,
+        pub cpu: Option<f64> as "crate::perl::bounds::share",
         /// How many processors it has.
-        pub cpus: Option<f64>,
+        pub cpus: Option<f64> as "crate::perl::bounds::processors",
         /// Memory in use, in bytes.
         pub mem: Option<u64>,
         /// Memory that it may use, in bytes.
         pub maxmem: Option<u64>,
         /// Seconds since it started.
-        pub uptime: Option<u64>,
+        pub uptime: Option<u64> as "crate::perl::bounds::seconds",
     }
 }
 
@@ -154,9 +154,8 @@ mod tests {
             r#"{"data":[null,{"vmid":{},"type":"openvz","node":"a/b","cpu":"NaN"},"x",
             {"vmid":100,"type":"qemu","node":"pve1"}]}"#,
         );
-        assert_eq!(guests.len(), 2);
-        assert_eq!(guests[0], Listed::default());
-        assert!(guests[1].guest_ref().is_some());
+        assert_eq!(guests.len(), 1);
+        assert!(guests[0].guest_ref().is_some());
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! How each type is read from a number, a string or a truth value.
 
-use super::FromPerl;
+use super::{
+    FromPerl,
+    bounds::{LARGEST, WHOLE},
+};
 use crate::{IfaceName, NodeName, StorageId, Text, Upid, VmId};
 
 impl FromPerl for String {
@@ -26,16 +29,17 @@ impl FromPerl for bool {
         }
     }
 
+    // Whatever else is no answer to a question with two.
     fn from_unsigned(number: u64) -> Option<Self> {
-        Some(number != 0)
+        (number <= 1).then_some(number == 1)
     }
 
     fn from_signed(number: i64) -> Option<Self> {
-        Some(number != 0)
+        u64::try_from(number).ok().and_then(Self::from_unsigned)
     }
 
     fn from_float(number: f64) -> Option<Self> {
-        Some(number != 0.0)
+        u64::from_float(number).filter(|_| number.fract() == 0.0).and_then(Self::from_unsigned)
     }
 
     fn from_bool(truth: bool) -> Option<Self> {
@@ -50,31 +54,35 @@ impl FromPerl for f64 {
 
     #[expect(clippy::cast_precision_loss, reason = "a share or a load has no 53 significant bits")]
     fn from_unsigned(number: u64) -> Option<Self> {
-        Some(number as f64)
+        Self::from_float(number as f64)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a share or a load has no 53 significant bits")]
     fn from_signed(number: i64) -> Option<Self> {
-        Some(number as f64)
+        Self::from_float(number as f64)
     }
 
+    /// Nothing that Proxmox VE measures is below zero.
     fn from_float(number: f64) -> Option<Self> {
-        number.is_finite().then_some(number)
+        (0.0..LARGEST).contains(&number).then_some(number)
     }
 }
 
 impl FromPerl for u64 {
     fn from_text(text: &str) -> Option<Self> {
         let text = text.trim();
-        text.parse().ok().or_else(|| text.parse().ok().and_then(Self::from_float))
+        match text.parse() {
+            Ok(number) => Self::from_unsigned(number),
+            Err(_) => text.parse().ok().and_then(Self::from_float),
+        }
     }
 
     fn from_unsigned(number: u64) -> Option<Self> {
-        Some(number)
+        (number < WHOLE).then_some(number)
     }
 
     fn from_signed(number: i64) -> Option<Self> {
-        number.try_into().ok()
+        number.try_into().ok().and_then(Self::from_unsigned)
     }
 
     #[expect(
@@ -83,7 +91,7 @@ impl FromPerl for u64 {
         reason = "the range is checked, and a part of a byte is none"
     )]
     fn from_float(number: f64) -> Option<Self> {
-        (0.0..1.8e19).contains(&number).then(|| number.round() as u64)
+        (0.0..LARGEST).contains(&number).then(|| number.round() as u64)
     }
 }
 
@@ -173,7 +181,7 @@ mod tests {
         assert_eq!(sample(r#"{"bytes":1.5e3}"#).bytes, Some(1500));
         assert_eq!(sample(r#"{"bytes":"1.5e3"}"#).bytes, Some(1500));
         assert_eq!(sample(r#"{"bytes":"42268934144"}"#).bytes, Some(42_268_934_144));
-        assert_eq!(sample(r#"{"bytes":18446744073709551615}"#).bytes, Some(u64::MAX));
+        assert_eq!(sample(r#"{"bytes":18446744073709551615}"#).bytes, None);
         assert_eq!(sample(r#"{"offset":-3}"#).offset, Some(-3));
         assert_eq!(sample(r#"{"offset":"-3.0"}"#).offset, Some(-3));
         assert_eq!(sample(r#"{"share":"0.25"}"#).share, Some(0.25));
@@ -182,11 +190,14 @@ mod tests {
 
     #[test]
     fn truth_has_many_spellings() {
-        for json in ["1", "\"1\"", "true", "\"true\"", "1.0", "\"yes\"", "\"on\"", "2"] {
+        for json in ["1", "\"1\"", "true", "\"true\"", "1.0", "\"yes\"", "\"on\""] {
             assert_eq!(sample(&format!(r#"{{"flag":{json}}}"#)).flag, Some(true), "{json}");
         }
         for json in ["0", "\"0\"", "false", "\"\"", "0.0", "\"no\"", "\"off\""] {
             assert_eq!(sample(&format!(r#"{{"flag":{json}}}"#)).flag, Some(false), "{json}");
+        }
+        for json in ["-1", "2", "0.5", "1e300", "\"perhaps\"", "[1]"] {
+            assert_eq!(sample(&format!(r#"{{"flag":{json}}}"#)).flag, None, "{json}");
         }
     }
 
@@ -238,7 +249,7 @@ mod tests {
         }
 
         #[test]
-        fn a_number_is_the_same_as_its_text(bytes in any::<u64>(), offset in any::<i64>(), truth in any::<bool>()) {
+        fn a_number_is_the_same_as_its_text(bytes in 0..WHOLE, offset in any::<i64>(), truth in any::<bool>()) {
             let numbers = serde_json::json!({ "bytes": bytes, "offset": offset, "flag": truth });
             let texts = serde_json::json!({ "bytes": bytes.to_string(), "offset": offset.to_string(), "flag": u8::from(truth) });
             for json in [numbers, texts] {

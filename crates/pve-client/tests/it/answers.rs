@@ -48,11 +48,13 @@ fn gzip(text: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn what_was_asked_for_comes_with_the_total_and_the_time() {
-    let body = r#"{"data":[{"type":"qmstart","node":"pve1"}],"total":271}"#;
-    let server = Server::start(move |_| Reply::Send(pve("200 OK", body))).await;
+    let upid = "UPID:pve1:00001AC5:000BE8D7:6B0D1743:qmstart:100:root@pam!monitor:";
+    let body = format!(r#"{{"data":[{{"upid":"{upid}","node":"pve1"}},null],"total":271}}"#);
+    let server = Server::start(move |_| Reply::Send(pve("200 OK", &body))).await;
     let request = task::list(&"pve1".parse().unwrap(), &Filter::default());
     let answer = reader(&server).fetch(request).await.unwrap();
-    assert_eq!((answer.data.len(), answer.total, answer.changes), (1, Some(271), None));
+    assert_eq!((answer.data.len(), answer.unreadable, answer.total), (1, 1, Some(271)));
+    assert_eq!(answer.changes, None);
     let date = SystemTime::UNIX_EPOCH + Duration::from_secs(1_796_019_958);
     assert_eq!(answer.date, Some(date));
 }
@@ -257,7 +259,10 @@ async fn an_answer_has_a_limit_before_and_after_decompression() {
         let reader = reader(&server);
         let error = reader.get(guest::list().at_most(1000)).await.unwrap_err();
         assert!(matches!(error, Error::TooLarge { limit: 1000, .. }), "{error:?}");
-        assert!(reader.get(guest::list().at_most(100_000)).await.unwrap().is_empty());
+        // It is read to its end.
+        let error = reader.get(guest::list().at_most(100_000)).await.unwrap_err();
+        let why = UnreadableWhy::Entries { count: 10_001 };
+        assert!(matches!(error, Error::Unreadable { why: is, .. } if is == why), "{error:?}");
     }
 }
 

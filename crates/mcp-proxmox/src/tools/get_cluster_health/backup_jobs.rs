@@ -214,6 +214,7 @@ mod tests {
             plugin: None,
             content: Vec::new(),
             is_shared: true,
+            is_sharing_known: true,
             is_disabled,
             source: None,
             places: Vec::new(),

@@ -153,6 +153,7 @@ mod tests {
             plugin: Some("pbs".to_owned()),
             content: vec!["backup".to_owned()],
             is_shared: true,
+            is_sharing_known: true,
             is_disabled: false,
             source: None,
             places: Vec::new(),

@@ -103,6 +103,7 @@ mod tests {
             plugin: Some(if is_shared { "rbd" } else { "zfspool" }.to_owned()),
             content: vec!["images".to_owned()],
             is_shared,
+            is_sharing_known: true,
             is_disabled: false,
             source: None,
             places: vec![Place {

@@ -135,6 +135,7 @@ mod tests {
             plugin: Some("nfs".to_owned()),
             content: vec!["images".to_owned()],
             is_shared,
+            is_sharing_known: true,
             is_disabled: false,
             source: Some("nas.lan:/export".to_owned()),
             places: places.iter().map(place).collect(),

@@ -1,10 +1,10 @@
 //! The disks and the network interfaces of a configuration, a row each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use pve_client::Kind;
+use pve_client::{Kind, guest::Config};
 
-use super::properties::{Properties, size};
+use super::properties::{Odd, Properties, size};
 use crate::{
     answer::{Bytes, Cell, Share, Table, clean::label},
     in_order::InOrder as _,
@@ -34,38 +34,52 @@ pub(super) struct Devices {
     pub(super) nics: Table,
     /// The keys that are in the tables, so that they are not told again.
     pub(super) keys: BTreeSet<String>,
+    /// What of those could not be read, wholly or in part.
+    pub(super) unreadable: BTreeSet<String>,
 }
 
 /// The devices of this configuration. `root` is the use of a running container's root file system.
-pub(super) fn of(kind: Kind, config: &BTreeMap<String, String>, root: Option<Share>) -> Devices {
+pub(super) fn of(kind: Kind, config: &Config, root: Option<Share>) -> Devices {
     let mut disks = match kind {
         Kind::Qemu => Table::new(&["disk", "storage", "volume", "size", "options"]),
         Kind::Lxc => Table::new(&["disk", "mount", "storage", "volume", "size", "used", "options"]),
     };
     let mut nics =
         Table::new(&["nic", "device", "mac", "bridge", "tag", "firewall", "address", "options"]);
-    let mut keys = BTreeSet::new();
+    let (mut keys, mut unreadable) = (BTreeSet::new(), BTreeSet::new());
     for (key, value) in in_order(config) {
         if is_disk(kind, key) {
-            match kind {
-                Kind::Qemu => push_vm_disk(&mut disks, key, value),
-                Kind::Lxc => push_ct_disk(&mut disks, key, value, root),
-            }
+            let is_read = match (kind, value) {
+                (_, None) => {
+                    // It hangs there, whatever it is.
+                    disks.push_unknown(label(key));
+                    false
+                }
+                (Kind::Qemu, Some(value)) => push_vm_disk(&mut disks, key, value),
+                (Kind::Lxc, Some(value)) => push_ct_disk(&mut disks, key, value, root),
+            };
+            unreadable.extend((!is_read).then(|| key.to_owned()));
         } else if numbered(key, "net") {
             let address = config.get(&key.replacen("net", "ipconfig", 1));
-            push_nic(&mut nics, kind, key, value, address.map(String::as_str));
+            let is_read = match value {
+                None => {
+                    nics.push_unknown(label(key));
+                    false
+                }
+                Some(value) => push_nic(&mut nics, kind, key, value, address),
+            };
+            unreadable.extend((!is_read).then(|| key.to_owned()));
         } else if !(kind == Kind::Qemu && numbered(key, "ipconfig")) {
             continue;
         }
         keys.insert(key.to_owned());
     }
-    Devices { disks, nics, keys }
+    Devices { disks, nics, keys, unreadable }
 }
 
-/// `net2` before `net10`.
-fn in_order(config: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
-    let mut all: Vec<_> =
-        config.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+/// `net2` before `net10`, also those that have no readable value.
+fn in_order(config: &Config) -> Vec<(&str, Option<&str>)> {
+    let mut all: Vec<_> = config.keys().map(|key| (key, config.get(key))).collect();
     all.order_by_key(|(key, _)| {
         let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
         let number = key.get(name.len()..).and_then(|digits| digits.parse::<u32>().ok());
@@ -98,10 +112,18 @@ fn volume(text: &str) -> (Option<&str>, Option<&str>) {
     }
 }
 
-fn push_vm_disk(table: &mut Table, key: &str, value: &str) {
+/// The size of a disk, which may have none, and whether it could be read.
+fn size_of(parts: &mut Properties<'_>) -> (Option<Bytes>, bool) {
+    let text = parts.take("size");
+    let bytes = text.and_then(size);
+    (bytes, bytes.is_some() || text.is_none_or(|text| text.starts_with('0')))
+}
+
+/// Whether all of it could be read.
+fn push_vm_disk(table: &mut Table, key: &str, value: &str) -> bool {
     let mut parts = Properties::read(value);
     let (storage, volume) = volume(parts.take_or_first("file").unwrap_or_default());
-    let bytes = parts.take("size").and_then(size);
+    let (bytes, is_read) = size_of(&mut parts);
     let is_cdrom = parts.take("media") == Some("cdrom");
     let what = match volume {
         Some(volume) if volume.contains("cloudinit") => Some("cloud-init drive"),
@@ -112,12 +134,14 @@ fn push_vm_disk(table: &mut Table, key: &str, value: &str) {
     };
     let options = [what.map(str::to_owned), parts.rest()];
     table.push([label(key).into(), text(storage), text(volume), bytes.into(), joined(options)]);
+    is_read
 }
 
-fn push_ct_disk(table: &mut Table, key: &str, value: &str, root: Option<Share>) {
+/// Whether all of it could be read.
+fn push_ct_disk(table: &mut Table, key: &str, value: &str, root: Option<Share>) -> bool {
     let mut parts = Properties::read(value);
     let (storage, volume) = volume(parts.take_or_first("volume").unwrap_or_default());
-    let bytes = parts.take("size").and_then(size);
+    let (bytes, is_read) = size_of(&mut parts);
     let mount = match key {
         "rootfs" => Some("/"),
         _ => parts.take("mp"),
@@ -144,9 +168,17 @@ fn push_ct_disk(table: &mut Table, key: &str, value: &str, root: Option<Share>) 
         .into(),
         joined(options),
     ]);
+    is_read
 }
 
-fn push_nic(table: &mut Table, kind: Kind, key: &str, value: &str, cloud_init: Option<&str>) {
+/// Whether all of it could be read.
+fn push_nic(
+    table: &mut Table,
+    kind: Kind,
+    key: &str,
+    value: &str,
+    cloud_init: Option<&str>,
+) -> bool {
     let mut parts = Properties::read(value);
     let (device, mac) = match kind {
         Kind::Lxc => (parts.take("name"), parts.take("hwaddr")),
@@ -160,23 +192,29 @@ fn push_nic(table: &mut Table, kind: Kind, key: &str, value: &str, cloud_init: O
         let _ = parts.take("type");
     }
     let bridge = parts.take("bridge");
-    let tag = parts.take("tag");
-    let firewall = parts.take_flag("firewall").unwrap_or(false);
+    let written = parts.take("tag");
+    let tag = written.and_then(|tag| tag.parse::<u64>().ok()).filter(|tag| *tag < 4096);
+    let firewall = parts.take_flag("firewall");
     let address = match kind {
         Kind::Lxc => addresses(&mut parts),
         Kind::Qemu => cloud_init.and_then(|text| addresses(&mut Properties::read(text))),
     };
-    let down = parts.take_flag("link_down").unwrap_or(false).then(|| "link down".to_owned());
+    let is_down = parts.take_flag("link_down");
+    let down = match is_down {
+        Ok(is_down) => is_down.then(|| "link down".to_owned()),
+        Err(Odd) => Some("link ?".to_owned()),
+    };
     table.push([
         label(key).into(),
         text(device),
         text(mac),
         text(bridge),
-        tag.and_then(|tag| tag.parse::<u64>().ok()).into(),
-        if firewall { "on" } else { "off" }.into(),
+        tag.into(),
+        firewall.ok().map(|is_on| if is_on { "on" } else { "off" }).into(),
         address.into(),
         joined([down, parts.rest()]),
     ]);
+    tag.is_some() == written.is_some() && firewall.is_ok() && is_down.is_ok()
 }
 
 /// What is configured: `192.0.2.5/24 via 192.0.2.1, ip6 auto`.
@@ -230,11 +268,12 @@ mod tests {
             config in proptest::collection::btree_map(key(), value(), 0..12),
             is_vm in any::<bool>(),
         ) {
+            let config = Config::from_iter(config);
             let kind = if is_vm { Kind::Qemu } else { Kind::Lxc };
             let devices = of(kind, &config, None);
             let n_rows = devices.disks.len() + devices.nics.len();
-            prop_assert!(n_rows <= devices.keys.len() && devices.keys.len() <= config.len());
-            prop_assert!(devices.keys.iter().all(|key| config.contains_key(key)));
+            prop_assert!(n_rows <= devices.keys.len());
+            prop_assert!(devices.keys.iter().all(|key| config.get(key).is_some()));
             for row in rows(&devices.disks).iter().chain(&rows(&devices.nics)) {
                 for text in row.as_array().unwrap().iter().filter_map(Value::as_str) {
                     prop_assert!(text.chars().count() < 200 && !text.contains(char::is_control), "{text:?}");
@@ -248,7 +287,7 @@ mod tests {
         ) {
             let (disk, nic) = (format!("scsi{nth}"), format!("net{nth}"));
             let (mac, bridge) = ("BC:24:11:00:00:01", format!("vmbr{bridge}"));
-            let config = BTreeMap::from([
+            let config = Config::from_iter([
                 (disk.clone(), format!("{storage}:vm-100-disk-0,ssd=1,size={gib}G")),
                 (nic.clone(), format!("virtio={mac},bridge={bridge},firewall=1,tag={tag}")),
             ]);

@@ -1,20 +1,18 @@
 //! A configuration in words: processors, memory, start, protection and what else is set.
 //!
-//! **Nothing that is configured is lost**: a key that no sentence covers is told as it is written.
+//! **Nothing that is configured is lost**: a key that no sentence covers is told as it is written. **What cannot be
+//! read is not told as PVE's default**: it is `?`, or its sentence is left out, and its key is named.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::{borrow::Cow, collections::BTreeSet};
 
-use pve_client::Kind;
+use pve_client::{Kind, guest};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{
     devices::numbered,
-    properties::{Properties, is_on},
+    properties::{self, Odd, Properties, agent, count, flag, mib},
 };
 use crate::{
     answer::{
@@ -34,20 +32,22 @@ pub(super) struct Facts(Vec<(&'static str, Value)>);
 
 /// A configuration of which each key is told once.
 struct Config<'a> {
-    values: &'a BTreeMap<String, String>,
+    values: &'a guest::Config,
     told: BTreeSet<&'a str>,
+    unreadable: BTreeSet<String>,
     facts: Facts,
 }
 
-/// Everything that is not in the tables; `shown` are the keys that are.
+/// Everything that is not in the tables, and the keys that could not be read; `shown` are the keys in the tables.
 pub(super) fn facts(
     kind: Kind,
-    values: &BTreeMap<String, String>,
+    values: &guest::Config,
     shown: &BTreeSet<String>,
     call: &Call,
-) -> Facts {
+) -> (Facts, BTreeSet<String>) {
     let told = shown.iter().map(String::as_str).chain(SILENT).collect();
-    let mut config = Config { values, told, facts: Facts::default() };
+    let unreadable = values.unreadable().map(str::to_owned).collect();
+    let mut config = Config { values, told, unreadable, facts: Facts::default() };
     config.system(kind);
     config.processors(kind);
     config.memory(kind);
@@ -57,20 +57,33 @@ pub(super) fn facts(
         config.cloud_init();
     }
     config.passthrough();
+    let _ = config.read("template", flag);
     if let Some(meta) = values.get("meta") {
         let created = Properties::read(meta).take("ctime").and_then(|time| time.parse().ok());
         config.say("created", created.and_then(|time| call.time(time)));
     }
     config.rest();
-    config.facts
+    (config.facts, config.unreadable)
 }
 
 impl<'a> Config<'a> {
     /// A key's value, which is then told.
     fn tell(&mut self, key: &'a str) -> Option<&'a str> {
-        let value = self.values.get(key)?;
+        self.read(key, Some).ok().flatten()
+    }
+
+    /// A key's value as `read` reads it, which is then told or among those that could not be read.
+    fn read<T>(
+        &mut self,
+        key: &'a str,
+        read: impl FnOnce(&'a str) -> Option<T>,
+    ) -> Result<Option<T>, Odd> {
         self.told.insert(key);
-        Some(value.trim())
+        let value = properties::read(self.values, key, read);
+        if value.is_err() {
+            self.unreadable.insert(key.to_owned());
+        }
+        value
     }
 
     fn say(&mut self, name: &'static str, words: Option<String>) {
@@ -91,20 +104,24 @@ impl<'a> Config<'a> {
         self.say("os_type", os);
         match kind {
             Kind::Qemu => {
-                let bios = match self.tell("bios") {
-                    Some("ovmf") => "OVMF (UEFI)".to_owned(),
-                    None | Some("seabios") => "SeaBIOS".to_owned(),
-                    Some(other) => label(other),
+                let bios = match self.read("bios", Some) {
+                    Ok(Some("ovmf")) => "OVMF (UEFI)".to_owned(),
+                    Ok(None | Some("seabios")) => "SeaBIOS".to_owned(),
+                    Ok(Some(other)) => label(other),
+                    Err(Odd) => "BIOS ?".to_owned(),
                 };
-                let machine = self.tell("machine").map_or_else(|| "i440fx".to_owned(), label);
+                let machine = match self.read("machine", Some) {
+                    Ok(machine) => machine.map_or_else(|| "i440fx".to_owned(), label),
+                    Err(Odd) => "?".to_owned(),
+                };
                 self.say("machine", Some(format!("{machine}, {bios}")));
             }
             Kind::Lxc => {
-                let privileged = match self.tell("unprivileged").map(is_on) {
-                    Some(true) => "unprivileged",
-                    _ => "privileged: root in it is root on the host",
-                };
-                self.say("isolation", Some(privileged.to_owned()));
+                let isolation = self.read("unprivileged", flag).ok().map(|is_on| match is_on {
+                    Some(true) => "unprivileged".to_owned(),
+                    _ => "privileged: root in it is root on the host".to_owned(),
+                });
+                self.say("isolation", isolation);
                 let arch = self.tell("arch").map(label);
                 self.say("arch", arch);
                 let features = self.tell("features").map(label);
@@ -114,36 +131,41 @@ impl<'a> Config<'a> {
     }
 
     fn processors(&mut self, kind: Kind) {
-        let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok());
-        let (sockets, cores) = (number(self.tell("sockets")), number(self.tell("cores")));
+        let (sockets, cores) = (self.read("sockets", count), self.read("cores", count));
         let mut words = Vec::new();
         words.push(match (kind, sockets, cores) {
-            (Kind::Lxc, _, None) => "all cores of the node".to_owned(),
-            (_, Some(sockets @ 2..), cores) => {
+            (_, Err(Odd), _) | (_, _, Err(Odd)) => "? cores".to_owned(),
+            (Kind::Lxc, _, Ok(None)) => "all cores of the node".to_owned(),
+            (_, Ok(Some(sockets @ 2..)), Ok(cores)) => {
                 let cores = cores.unwrap_or(1);
                 format!("{} cores ({sockets} sockets of {cores})", sockets.saturating_mul(cores))
             }
-            (_, _, cores) => match cores.unwrap_or(1) {
+            (_, _, Ok(cores)) => match cores.unwrap_or(1) {
                 1 => "1 core".to_owned(),
                 cores => format!("{cores} cores"),
             },
         });
         words.extend(self.tell("vcpus").map(|n| format!("{} of them plugged in", label(n))));
-        if let Some(text) = self.tell("cpu") {
-            let mut cpu = Properties::read(text);
-            words.extend(cpu.take_or_first("cputype").map(|kind| format!("type {}", label(kind))));
-            words.extend(cpu.rest());
-        } else if kind == Kind::Qemu {
-            words.push("type kvm64 (PVE's default)".to_owned());
+        match self.read("cpu", Some) {
+            Ok(Some(text)) => {
+                let mut cpu = Properties::read(text);
+                let kind = cpu.take_or_first("cputype");
+                words.extend(kind.map(|kind| format!("type {}", label(kind))));
+                words.extend(cpu.rest());
+            }
+            Ok(None) if kind == Kind::Qemu => words.push("type kvm64 (PVE's default)".to_owned()),
+            Ok(None) | Err(Odd) => {}
         }
-        let limit = self.tell("cpulimit").filter(|limit| *limit != "0");
+        let in_bounds = |text: &str| text.parse().is_ok_and(|n| (0.0..1e6).contains(&n));
+        let limit = self.read("cpulimit", |text| in_bounds(text).then_some(text));
+        let limit = limit.ok().flatten().filter(|limit| *limit != "0");
         words.extend(limit.map(|limit| format!("limited to {} cores' time", label(limit))));
         words.extend(self.tell("cpuunits").map(|units| format!("weight {}", label(units))));
         words.extend(
             self.tell("affinity").map(|list| format!("pinned to host CPUs {}", label(list))),
         );
-        words.extend(self.tell("numa").filter(|numa| is_on(numa)).map(|_| "NUMA".to_owned()));
-        if self.tell("kvm").is_some_and(|kvm| !is_on(kvm)) {
+        words.extend((self.read("numa", flag) == Ok(Some(true))).then(|| "NUMA".to_owned()));
+        if self.read("kvm", flag) == Ok(Some(false)) {
             words.push("KVM off: emulated, slow".to_owned());
         }
         self.say("cpu", Some(words.join(", ")));
@@ -151,20 +173,23 @@ impl<'a> Config<'a> {
 
     fn memory(&mut self, kind: Kind) {
         let bytes = |mib: u64| Bytes(mib.saturating_mul(1 << 20));
-        let number = |text: &str| text.parse::<u64>().ok();
-        let text = self.tell("memory");
-        let size = text.and_then(|text| Properties::read(text).take_or_first("current"));
-        let size = size.and_then(number).unwrap_or(512);
+        let shown = |size: Option<u64>| bytes(size.unwrap_or(512)).to_string();
+        let current = |text| Properties::read(text).take_or_first("current").and_then(mib);
+        let size = self.read("memory", |text| current(text).filter(|size| *size > 0));
         if kind == Kind::Lxc {
-            self.say("memory", Some(bytes(size).to_string()));
-            let swap = self.tell("swap").and_then(number).unwrap_or(512);
-            self.say("swap", Some(bytes(swap).to_string()));
+            self.say("memory", size.ok().map(shown));
+            let swap = self.read("swap", mib);
+            self.say("swap", swap.ok().map(shown));
             return;
         }
-        let mut words = vec![bytes(size).to_string()];
-        words.push(match self.tell("balloon").and_then(number) {
-            Some(0) => "no balloon device".to_owned(),
-            Some(least) if least < size => format!("balloon may shrink it to {}", bytes(least)),
+        let mut words = vec![size.map_or_else(|_| "?".to_owned(), shown)];
+        words.push(match (self.read("balloon", mib), size) {
+            (Err(Odd), _) => "balloon ?".to_owned(),
+            (Ok(Some(0)), _) => "no balloon device".to_owned(),
+            (Ok(Some(least)), Err(Odd)) => format!("balloon at {}", bytes(least)),
+            (Ok(Some(least)), Ok(size)) if least < size.unwrap_or(512) => {
+                format!("balloon may shrink it to {}", bytes(least))
+            }
             _ => "fixed (the balloon only reports)".to_owned(),
         });
         words.extend(self.tell("shares").map(|shares| format!("weight {}", label(shares))));
@@ -173,8 +198,12 @@ impl<'a> Config<'a> {
     }
 
     fn start(&mut self, kind: Kind) {
-        let at_boot = self.tell("onboot").is_some_and(is_on);
-        let mut words = vec![if at_boot { "yes" } else { "no" }.to_owned()];
+        let at_boot = match self.read("onboot", flag) {
+            Ok(Some(true)) => "yes",
+            Ok(_) => "no",
+            Err(Odd) => "?",
+        };
+        let mut words = vec![at_boot.to_owned()];
         if let Some(text) = self.tell("startup") {
             let mut startup = Properties::read(text);
             let order = startup.take_or_first("order");
@@ -196,22 +225,18 @@ impl<'a> Config<'a> {
             });
             self.say("boot_order", order);
         }
-        let protected = self.tell("protection").filter(|on| is_on(on));
-        let protected = protected.map(|_| "on: it and its disks cannot be removed".to_owned());
-        self.say("protection", protected);
+        let is_protected = self.read("protection", flag) == Ok(Some(true));
+        let told = is_protected.then(|| "on: it and its disks cannot be removed".to_owned());
+        self.say("protection", told);
     }
 
     fn agent(&mut self) {
-        let words = match self.tell("agent") {
-            None => "not enabled".to_owned(),
-            Some(text) => {
-                let mut agent = Properties::read(text);
-                let is_on = agent.take_or_first("enabled").is_some_and(is_on);
-                let rest = agent.rest().map(|rest| format!(", {rest}")).unwrap_or_default();
-                format!("{}{rest}", if is_on { "enabled" } else { "not enabled" })
-            }
-        };
-        self.say("guest_agent", Some(words));
+        let words = self.read("agent", agent).ok().map(|agent| {
+            let (is_on, rest) = agent.unwrap_or_default();
+            let rest = rest.map(|rest| format!(", {rest}")).unwrap_or_default();
+            format!("{}{rest}", if is_on { "enabled" } else { "not enabled" })
+        });
+        self.say("guest_agent", words);
     }
 
     fn cloud_init(&mut self) {
@@ -224,8 +249,8 @@ impl<'a> Config<'a> {
         words.extend(self.tell("nameserver").map(|server| format!("DNS {}", label(server))));
         words.extend(self.tell("searchdomain").map(|domain| format!("domain {}", label(domain))));
         words.extend(self.tell("citype").map(|kind| format!("type {}", label(kind))));
-        words.extend(self.tell("ciupgrade").map(|on| {
-            if is_on(on) { "upgrades at the first start" } else { "no upgrade at the first start" }
+        words.extend(self.read("ciupgrade", flag).ok().flatten().map(|is_on| {
+            if is_on { "upgrades at the first start" } else { "no upgrade at the first start" }
                 .to_owned()
         }));
         words.extend(self.tell("cicustom").map(|custom| format!("custom files {}", label(custom))));
@@ -236,7 +261,7 @@ impl<'a> Config<'a> {
     fn passthrough(&mut self) {
         let names = ["hostpci", "usb", "dev", "parallel"];
         let mut words = Vec::new();
-        for (key, value) in self.values {
+        for (key, value) in self.values.iter() {
             // A serial port of a VM may be one of the host.
             let is_port = numbered(key, "serial") && value.starts_with('/');
             if is_port || names.iter().any(|name| numbered(key, name)) {
@@ -249,7 +274,7 @@ impl<'a> Config<'a> {
 
     /// What no sentence covers.
     fn rest(&mut self) {
-        let left = self.values.iter().filter(|(key, _)| !self.told.contains(key.as_str()));
+        let left = self.values.iter().filter(|(key, _)| !self.told.contains(key));
         let words = left.map(|(key, value)| format!("{}: {}", label(key), sentence(value)));
         self.list("other", words.collect());
     }

@@ -2,7 +2,13 @@
 //!
 //! The first part may lack its key; what it means depends on the option.
 
+use pve_client::guest::Config;
+
 use crate::answer::{Bytes, clean::label};
+
+/// Something is set, and nobody can tell to what: it is neither the default nor anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Odd;
 
 /// The parts of a property string.
 #[derive(Debug, Default)]
@@ -42,9 +48,9 @@ impl<'a> Properties<'a> {
         Some((name?, value))
     }
 
-    /// Whether a switch is on. It is taken out.
-    pub(super) fn take_flag(&mut self, key: &str) -> Option<bool> {
-        self.take(key).map(is_on)
+    /// Whether a switch is on, which is off where nothing is said. It is taken out.
+    pub(super) fn take_flag(&mut self, key: &str) -> Result<bool, Odd> {
+        self.take(key).map_or(Ok(false), |text| flag(text).ok_or(Odd))
     }
 
     /// What has not been taken, as it is written.
@@ -58,9 +64,43 @@ impl<'a> Properties<'a> {
     }
 }
 
-/// PVE's spellings of yes.
-pub(super) fn is_on(value: &str) -> bool {
-    matches!(value.trim(), "1" | "on" | "yes" | "true" | "enabled")
+/// PVE's spellings of yes and no. `None` for what is neither.
+pub(super) fn flag(value: &str) -> Option<bool> {
+    match value.trim() {
+        "1" | "on" | "yes" | "true" | "enabled" => Some(true),
+        "0" | "off" | "no" | "false" | "disabled" => Some(false),
+        _ => None,
+    }
+}
+
+/// The value of a key, read by `read`. `Ok(None)` where it is not set.
+pub(super) fn read<'a, T>(
+    config: &'a Config,
+    key: &str,
+    read: impl FnOnce(&'a str) -> Option<T>,
+) -> Result<Option<T>, Odd> {
+    match config.get(key) {
+        Some(text) => read(text.trim()).map(Some).ok_or(Odd),
+        None if config.is_unreadable(key) => Err(Odd),
+        None => Ok(None),
+    }
+}
+
+/// Whether the guest agent is enabled, and what else is set about it.
+pub(super) fn agent(text: &str) -> Option<(bool, Option<String>)> {
+    let mut agent = Properties::read(text);
+    let is_on = agent.take_or_first("enabled").and_then(flag)?;
+    Some((is_on, agent.rest()))
+}
+
+/// A count of processors and the like. None has more than PVE's bounds by far.
+pub(super) fn count(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|count| (1..=1 << 20).contains(count))
+}
+
+/// An amount of memory in MiB, below the 2^60 bytes that nothing has.
+pub(super) fn mib(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|mib| *mib < 1 << 40)
 }
 
 /// `32G` as bytes. `None` for what has no size: `0T` stands for a volume without a limit.
@@ -94,8 +134,19 @@ mod tests {
         let mut disk = Properties::read("local:100/a.qcow2,size=1G,cache=none,ssd=1");
         assert_eq!(disk.take_or_first("file"), Some("local:100/a.qcow2"));
         assert_eq!(disk.take("size").and_then(size), Some(Bytes(1 << 30)));
-        assert_eq!(disk.take_flag("ssd"), Some(true));
+        assert_eq!(disk.take_flag("ssd"), Ok(true));
         assert_eq!(disk.rest().as_deref(), Some("cache=none"));
+    }
+
+    #[test]
+    fn what_is_neither_yes_nor_no_is_told_apart_from_what_is_not_set() {
+        let mut nic = Properties::read("link_down=1,firewall=perhaps,queues=-1");
+        let taken = ["link_down", "firewall", "queues", "mtu"].map(|key| nic.take_flag(key));
+        assert_eq!(taken, [Ok(true), Err(Odd), Err(Odd), Ok(false)]);
+        let config = [("cores", "x"), ("onboot", " 0 ")].map(|(key, it)| (key.into(), it.into()));
+        let config = Config::from_iter(config);
+        let found = ["cores", "onboot", "numa"].map(|key| read(&config, key, flag));
+        assert_eq!(found, [Err(Odd), Ok(Some(false)), Ok(None)]);
     }
 
     #[test]

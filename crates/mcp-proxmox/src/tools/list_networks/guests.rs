@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use futures_util::{StreamExt as _, stream};
 use pve_client::{
     Error, GuestRef, NodeName, Reader,
-    guest::{self, Listed},
+    guest::{self, Config, Listed},
     network::Bridge,
 };
 
@@ -114,7 +114,7 @@ pub(super) async fn of_configs(
     let mut plugged = Vec::new();
     for (guest, config) in configs {
         if let Ok(config) = config {
-            n_read += 1;
+            n_read += usize::from(!config.unreadable().any(is_nic));
             plugged.extend(of_config(&guest, &config));
         }
     }
@@ -125,10 +125,12 @@ pub(super) async fn of_configs(
     plugged
 }
 
-fn of_config(guest: &GuestRef, config: &BTreeMap<String, String>) -> Vec<Plugged> {
-    let nics = config.iter().filter(|(key, _)| {
-        key.strip_prefix("net").is_some_and(|number| number.parse::<u8>().is_ok())
-    });
+fn is_nic(key: &str) -> bool {
+    key.strip_prefix("net").is_some_and(|number| number.parse::<u8>().is_ok())
+}
+
+fn of_config(guest: &GuestRef, config: &Config) -> Vec<Plugged> {
+    let nics = config.iter().filter(|(key, _)| is_nic(key));
     nics.filter_map(|(key, value)| {
         let part = |name: &str| {
             value.split(',').find_map(|part| part.trim().strip_prefix(name)?.strip_prefix('='))
@@ -138,7 +140,7 @@ fn of_config(guest: &GuestRef, config: &BTreeMap<String, String>) -> Vec<Plugged
             bridge: part("bridge")?.to_owned(),
             tag: part("tag").and_then(|tag| tag.parse().ok()),
             vmid: guest.vmid.get(),
-            nic: key.clone(),
+            nic: key.to_owned(),
         })
     })
     .collect()
@@ -203,9 +205,8 @@ mod tests {
         };
         let config =
             [("net1", "virtio=BC:24:11:00:00:01,bridge=vmbr1,tag=30"), ("netx", "bridge=no")]
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .into();
-        let plugged = of_config(&guest, &config);
+                .map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let plugged = of_config(&guest, &Config::from_iter(config));
         assert_eq!((plugged.len(), plugged[0].tag), (1, Some(30)));
         assert_eq!(plugged[0].bridge, "vmbr1");
     }

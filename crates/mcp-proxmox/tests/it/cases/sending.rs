@@ -82,7 +82,7 @@ async fn q027_text_from_outside_reaches_no_other_path() {
     .await;
     failure(&hostile, "get_vm_status", json!({ "vm": "100" })).await;
     failure(&hostile, "get_vm_status", json!({ "vm": "db1" })).await;
-    answer(&hostile, "list_vms", json!({ "exact": true })).await;
+    failure(&hostile, "list_vms", json!({ "exact": true })).await;
     for seen in sim.requests().into_iter().chain(hostile.requests()) {
         assert_eq!(seen.method, "GET");
         let is_list = ["/nodes", "/cluster/resources?type=vm"].contains(&seen.path.as_str());

@@ -1,16 +1,27 @@
-//! An answer that ends after each of its bytes in turn, and one of which each byte in turn is spoilt.
+//! An answer that ends after each of its bytes in turn, and one of which each byte in turn is spoilt. So it is with the
+//! answer to a write, and with what comes of a screen.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
-use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Damage, Rule, Sim};
+use pve_sim::{Cluster, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET, Damage, Rule, Sim, State};
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
 
 use super::{
     gives_nothing_away,
     truth::places,
-    world::{Servers, call, client},
+    world::{Servers, call, client, still},
 };
-use crate::support::text;
+use crate::{lifecycle_faults::deeds, support::text};
 
 const PATH: &str = "/nodes";
 const TOOL: &str = "list_nodes";
@@ -86,6 +97,87 @@ async fn an_answer_of_which_each_byte_in_turn_is_spoilt_invents_no_zero() {
             assert!(!structure.contains(word), "spoilt at {at} by {byte}: {word} in {structure}");
         }
     }
+}
+
+#[tokio::test]
+async fn the_answer_to_a_write_cut_at_each_of_its_bytes_is_not_taken_for_a_refusal() {
+    let (servers, sim) = (Servers::start(), Sim::start(still()).await.unwrap());
+    let client = client(&servers, &sim, sim.port(), Duration::from_secs(30)).await;
+    let stop = || {
+        sim.change(|cluster| {
+            let guest = cluster.guest_mut(126).unwrap();
+            (guest.state, guest.lock) = (State::Stopped, None);
+        });
+    };
+    let path = "/nodes/pve3/qemu/126/status/start";
+    let (mut at, mut n_whole) = (0, 0);
+    // What comes after its last byte is not missed.
+    while n_whole < 3 {
+        stop();
+        let before = sim.change(|cluster| deeds(cluster, 126).count());
+        sim.answer(Rule::post(path).damaged(Damage::CutAt(at)));
+        let strikes = sim.strikes();
+        let answer = call(&client, "start_vm", &json!({ "vm": "126", "wait_seconds": 2 })).await;
+        sim.forget_rules();
+        let told = text(&answer);
+        gives_nothing_away(&told);
+        let n_deeds = sim.change(|cluster| deeds(cluster, 126).count()) - before;
+        assert_eq!(n_deeds, 1, "cut at {at}: {told}");
+        for word in ["failed", "nothing was sent"] {
+            let is_told = told.replace("nothing was sent again", "").contains(word);
+            assert!(!is_told, "cut at {at}: {word}: {told}");
+        }
+        n_whole += usize::from(sim.strikes() == strikes);
+        at += 1;
+    }
+    assert!((200..1000).contains(&at), "{at} cuts");
+}
+
+/// All that a server says of a screen of 16 by 8 pixels, in the order in which it is asked.
+fn screen() -> Vec<u8> {
+    let mut said = b"RFB 003.008\n".to_vec();
+    // One way to be let in, which asks nothing; then that one is in.
+    said.extend([1, 1, 0, 0, 0, 0, 0, 16, 0, 8]);
+    said.extend([32, 24, 0, 1, 0, 255, 0, 255, 0, 255, 16, 8, 0, 0, 0, 0]);
+    said.extend([0, 0, 0, 4]);
+    said.extend(b"QEMU");
+    // One rectangle with all of it, not packed.
+    said.extend([0, 0, 0, 1, 0, 0, 0, 0, 0, 16, 0, 8, 0, 0, 0, 0]);
+    said.extend([0x40; 16 * 8 * 4]);
+    said
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_screen_that_ends_after_each_of_its_bytes_is_no_picture() {
+    let (servers, sim) = (Servers::start(), Sim::start(still()).await.unwrap());
+    let client = client(&servers, &sim, sim.port(), Duration::from_secs(30)).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let length = Arc::new(AtomicUsize::new(0));
+    let most = Arc::clone(&length);
+    let screens = tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let said = screen();
+            let said = &said[..most.load(Ordering::SeqCst).min(said.len())];
+            let _ = socket.write_all(said).await;
+            if said.len() < screen().len() {
+                let _ = socket.shutdown().await;
+            }
+            while matches!(socket.read(&mut [0; 512]).await, Ok(read) if read > 0) {}
+        }
+    });
+    sim.change(|cluster| {
+        cluster.guest_mut(100).unwrap().screen.relay = Some((address, "any".to_owned()));
+    });
+    let whole = screen().len();
+    for at in (0..300).chain([whole - 1, whole]) {
+        length.store(at, Ordering::SeqCst);
+        let answer = call(&client, "get_vm_screenshot", &json!({ "vm": "100" })).await;
+        let told = text(&answer);
+        gives_nothing_away(&told);
+        assert_eq!(answer.is_error == Some(true), at < whole, "{at} of {whole} bytes: {told}");
+    }
+    screens.abort();
 }
 
 #[tokio::test]

@@ -143,6 +143,7 @@ async fn under_faults(
         let fault = any_fault(&mut chance, &asked);
         ready(&world.sim, action);
         let n_before = world.sim.change(|cluster| deeds(cluster, GUEST).count());
+        let enters_before = enters(&world.sim);
         let strikes = || world.sim.strikes() + world.way.strikes();
         let strikes_before = strikes();
         let client = match &fault {
@@ -179,7 +180,11 @@ async fn under_faults(
                 judge(&world.sim, tool, GUEST, &result);
             }
         }
+        if tool == "send_vm_keys" {
+            judge_keys(&world.sim, enters_before, &fault, &result, &which).await;
+        }
         if result.is_error == Some(true) {
+            claims_no_absence(&fault, &told, &which);
             assert!(told.split_whitespace().count() < 130, "{which}: {told}");
             tally.failed += 1;
             continue;
@@ -212,6 +217,34 @@ async fn under_faults(
     way.until_open(0).await;
     drop(sim);
     (tool, tally)
+}
+
+/// All that was asked for is there: a failure may say that it was not seen, and not that there is none.
+fn claims_no_absence(fault: &Fault, told: &str, which: &str) {
+    let claims = ["there is no ", "shows no ", "does not exist"];
+    let claim = claims.iter().find(|claim| told.contains(**claim));
+    assert!(claim.is_none() || may_change_words(fault), "{which}: {told}");
+}
+
+/// How often Enter came into a terminal.
+fn enters(sim: &Sim) -> usize {
+    sim.terminal_messages().iter().filter(|message| *message == "0:1:\r").count()
+}
+
+/// A key is pressed once at most, and said to be sent where it was. What a broken way still carries nobody knows.
+async fn judge_keys(sim: &Sim, before: usize, fault: &Fault, result: &CallToolResult, which: &str) {
+    let is_sent =
+        result.structured_content.as_ref().is_some_and(|answer| answer["outcome"] == "sent");
+    if is_sent && !matches!(fault, Fault::Way(_)) {
+        let arriving = async {
+            while enters(sim) == before {
+                tokio::task::yield_now().await;
+            }
+        };
+        let arrived = tokio::time::timeout(Duration::from_secs(5), arriving).await;
+        assert!(arrived.is_ok(), "{which}: nothing was sent: {}", text(result));
+    }
+    assert!(enters(sim) <= before + 1, "{which}: pressed more than once");
 }
 
 /// What both of two true answers say, and where they differ.

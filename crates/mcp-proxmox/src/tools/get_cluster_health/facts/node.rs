@@ -223,7 +223,12 @@ async fn ask_one(pve: &Reader, call: &Call, plan: Plan, end: Instant) -> NodeFac
     let mut at_boot = Vec::new();
     for guest in &plan.configs {
         let config = node.ask(guest::config(guest)).await;
-        let starts = config.map(|config| config.get("onboot").is_some_and(|value| value == "1"));
+        let starts = config.and_then(|config| match config.get("onboot") {
+            Some("1") => Ok(true),
+            None if !config.is_unreadable("onboot") => Ok(false),
+            Some("0") => Ok(false),
+            _ => Err("`onboot` in its configuration could not be read".to_owned()),
+        });
         at_boot.push((guest.vmid, starts));
     }
     let mut promised = Vec::new();

@@ -217,7 +217,7 @@ struct Through<'a> {
 
 impl Through<'_> {
     /// Reads a list through the first of these nodes, or through the second where that hangs.
-    async fn read<T>(
+    async fn read<T: Send + 'static>(
         &mut self,
         nodes: Vec<NodeName>,
         request: impl Fn(&NodeName) -> Get<T>,

@@ -8,7 +8,7 @@ use crate::{
     Get, UnreadableWhy, VmId,
     envelope::{self, Parsed},
     form::Form,
-    perl::{FromPerl, Lenient},
+    perl::{Entries, FromPerl, Lenient},
 };
 
 /// Privileges by path. Proxmox VE names each member of a pool: ten thousand guests are ten thousand paths, most of
@@ -34,22 +34,21 @@ pub fn permissions_on(vmid: VmId) -> Get<Permissions> {
 }
 
 fn read(body: &[u8]) -> Result<Parsed<Permissions>, UnreadableWhy> {
-    envelope::read_lenient(body)?.try_map(|Shared(permissions)| Ok(permissions))
+    envelope::read_entries(body, Permissions::is_empty)
 }
 
-/// [`Permissions`] while they are read.
-#[derive(Default)]
-struct Shared(Permissions);
-
-impl FromPerl for Shared {
+impl FromPerl for Entries<Permissions> {
     fn from_text(_: &str) -> Option<Self> {
         None
     }
 
     fn from_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
-        let (mut paths, mut different) = (Permissions::new(), Vec::<Arc<Held>>::new());
-        while let Some((path, Lenient(held))) = map.next_entry::<String, Lenient<Held>>()? {
-            let Some(held) = held else { continue };
+        let (mut entries, mut different) = (Self::default(), Vec::<Arc<Held>>::new());
+        while let Some((path, held)) = map.next_entry::<String, Option<Lenient<Held>>>()? {
+            let Some(Lenient(Some(held))) = held else {
+                entries.n_unreadable += usize::from(held.is_some());
+                continue;
+            };
             let held = match different.iter().find(|known| ***known == held) {
                 Some(known) => Arc::clone(known),
                 None => Arc::new(held),
@@ -57,9 +56,9 @@ impl FromPerl for Shared {
             if different.len() < DIFFERENT && Arc::strong_count(&held) == 1 {
                 different.push(Arc::clone(&held));
             }
-            paths.insert(path, held);
+            entries.read.insert(path, held);
         }
-        Ok(Some(Self(paths)))
+        Ok(Some(entries))
     }
 }
 

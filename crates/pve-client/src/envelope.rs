@@ -81,7 +81,7 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<Parsed<T>, Unread
 }
 
 /// Reads what has entries. A list of which none can be read is not an empty one.
-fn read_entries<T: Default>(
+pub(crate) fn read_entries<T: Default>(
     body: &[u8],
     is_empty: fn(&T) -> bool,
 ) -> Result<Parsed<T>, UnreadableWhy>

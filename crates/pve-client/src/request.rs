@@ -80,6 +80,7 @@ impl<T> Get<T> {
         self.limit
     }
 
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn read(&self, body: &[u8]) -> Result<Parsed<T>, UnreadableWhy> {
         (self.read)(body)
     }

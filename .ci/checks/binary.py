@@ -22,17 +22,19 @@ class Wrong(Exception):
 
 
 def elf(data, machine):
-    """A static Linux program."""
+    """A static Linux program, which the system may place anywhere."""
     if data[:6] != b"\x7fELF\x02\x01":
         raise Wrong("no 64-bit ELF file")
     if struct.unpack_from("<H", data, 18)[0] != machine:
         raise Wrong("ELF for another machine")
+    if struct.unpack_from("<H", data, 16)[0] != 3:
+        raise Wrong("it is not position independent")
     offset, = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
     for at in range(offset, offset + size * count, size):
         if struct.unpack_from("<I", data, at)[0] == 3:
             raise Wrong("it names an interpreter, so it is not static")
-    return "ELF, static", []
+    return "ELF, static, position independent", []
 
 
 def macho(data, machine):

@@ -3,7 +3,11 @@
 //! [`Tool`] is what a tool is; [`ALL`] is the list; [`Catalog`] is what one process offers, which is
 //! decided by the configuration at start and **constant from then on**.
 
-use std::{fmt, panic::AssertUnwindSafe, sync::OnceLock};
+use std::{
+    fmt,
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
+};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use schemars::JsonSchema;
@@ -21,36 +25,47 @@ use crate::{
     tools,
 };
 
-/// Every tool. The order is the order in which clients see them: from the overview to the detail.
-pub const ALL: &[Entry] = &[
-    entry::<tools::get_cluster_health::GetClusterHealth>(),
-    entry::<tools::list_vms::ListVms>(),
-    entry::<tools::get_vm_status::GetVmStatus>(),
-    entry::<tools::get_vm_details::GetVmDetails>(),
-    entry::<tools::list_nodes::ListNodes>(),
-    entry::<tools::get_node_status::GetNodeStatus>(),
-    entry::<tools::list_storage::ListStorage>(),
-    entry::<tools::get_storage_status::GetStorageStatus>(),
-    entry::<tools::get_metrics::GetMetrics>(),
-    entry::<tools::get_metrics_chart::GetMetricsChart>(),
-    entry::<tools::get_access::GetAccess>(),
-    entry::<tools::list_networks::ListNetworks>(),
-    entry::<tools::get_network_stats::GetNetworkStats>(),
-    entry::<tools::get_vm_console::GetVmConsole>(),
-    entry::<tools::get_vm_screenshot::GetVmScreenshot>(),
-    entry::<tools::list_tasks::ListTasks>(),
-    entry::<tools::get_task::GetTask>(),
-    entry::<tools::get_system_log::GetSystemLog>(),
-    entry::<tools::search_logs::SearchLogs>(),
-    entry::<tools::start_vm::StartVm>(),
-    entry::<tools::shutdown_vm::ShutdownVm>(),
-    entry::<tools::reboot_vm::RebootVm>(),
-    entry::<tools::suspend_vm::SuspendVm>(),
-    entry::<tools::resume_vm::ResumeVm>(),
-    entry::<tools::stop_vm::StopVm>(),
-    entry::<tools::reset_vm::ResetVm>(),
-    entry::<tools::send_vm_keys::SendVmKeys>(),
-];
+macro_rules! catalog {
+    ($($tool:ty,)+) => {
+        /// Every tool. The order is the order in which clients see them: from the overview to the detail.
+        pub const ALL: &[Entry] = &[$(kept::<$tool>()),+];
+
+        /// The same tools with the schemas that follow from their types, for the test that holds `schemas.tsv` to them.
+        pub fn derived() -> Vec<Entry> {
+            vec![$(entry::<$tool>()),+]
+        }
+    };
+}
+
+catalog! {
+    tools::get_cluster_health::GetClusterHealth,
+    tools::list_vms::ListVms,
+    tools::get_vm_status::GetVmStatus,
+    tools::get_vm_details::GetVmDetails,
+    tools::list_nodes::ListNodes,
+    tools::get_node_status::GetNodeStatus,
+    tools::list_storage::ListStorage,
+    tools::get_storage_status::GetStorageStatus,
+    tools::get_metrics::GetMetrics,
+    tools::get_metrics_chart::GetMetricsChart,
+    tools::get_access::GetAccess,
+    tools::list_networks::ListNetworks,
+    tools::get_network_stats::GetNetworkStats,
+    tools::get_vm_console::GetVmConsole,
+    tools::get_vm_screenshot::GetVmScreenshot,
+    tools::list_tasks::ListTasks,
+    tools::get_task::GetTask,
+    tools::get_system_log::GetSystemLog,
+    tools::search_logs::SearchLogs,
+    tools::start_vm::StartVm,
+    tools::shutdown_vm::ShutdownVm,
+    tools::reboot_vm::RebootVm,
+    tools::suspend_vm::SuspendVm,
+    tools::resume_vm::ResumeVm,
+    tools::stop_vm::StopVm,
+    tools::reset_vm::ResetVm,
+    tools::send_vm_keys::SendVmKeys,
+}
 
 /// One tool. Everything that defines it is in its implementation of this trait.
 pub trait Tool: 'static {
@@ -140,7 +155,7 @@ pub struct Catalog {
 pub struct Offered {
     /// The tool.
     pub entry: &'static Entry,
-    input: OnceLock<Map<String, Value>>,
+    input: OnceLock<Arc<Map<String, Value>>>,
 }
 
 /// Why a tool cannot be called here.
@@ -195,8 +210,8 @@ impl Offered {
     }
 
     /// The schema of the tool's arguments.
-    pub fn input_schema(&self) -> &Map<String, Value> {
-        self.input.get_or_init(self.entry.input)
+    pub fn input_schema(&self) -> &Arc<Map<String, Value>> {
+        self.input.get_or_init(|| (self.entry.input)().into())
     }
 
     /// The schema of the tool's answer. None for tools that answer with a picture.
@@ -281,6 +296,15 @@ pub async fn refused(
     }
 }
 
+impl Entry {
+    /// Its line in `schemas.tsv`: the name, the schema of its arguments, and that of its answer where there is one.
+    pub fn schemas(&self) -> String {
+        let schemas = [Some((self.input)()), (self.output)()];
+        let schemas = schemas.into_iter().flatten().map(|schema| Value::from(schema).to_string());
+        [self.name.to_owned()].into_iter().chain(schemas).collect::<Vec<_>>().join("\t") + "\n"
+    }
+}
+
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
@@ -317,7 +341,17 @@ impl Toolset {
     }
 }
 
-/// A tool as a value.
+/// A tool of the list as a value. Its schemas are not made from its types in each process, which would take
+/// eight million instructions and as many pages of the program as everything else at start.
+const fn kept<T: Tool>() -> Entry {
+    Entry {
+        input: || schema::kept_input(T::NAME),
+        output: || schema::kept_output(T::NAME),
+        ..entry::<T>()
+    }
+}
+
+/// A tool as a value, with the schemas that follow from its types.
 pub const fn entry<T: Tool>() -> Entry {
     Entry {
         name: T::NAME,

@@ -4,8 +4,31 @@
 //! formats that they do not know. So schemas are cleaned once: no `$schema`, no `title`, no `$ref`, no
 //! `["string", "null"]`, no Rust formats. What is left says the same in fewer tokens.
 
+//!
+//! What the types give is the same in each process, so that it is kept in `schemas.tsv`, a line for each tool, and the
+//! program has no code that makes it. `tests/it/catalog.rs` holds the file to the types, and writes it.
+
 use schemars::{JsonSchema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Map, Value};
+
+const KEPT: &str = include_str!("schemas.tsv");
+
+/// The schema of the arguments of a tool in the catalog. A tool without one is new, and the test over the catalog says
+/// how it gets one.
+pub fn kept_input(tool: &str) -> Map<String, Value> {
+    kept(tool, 1).unwrap_or_default()
+}
+
+/// The schema of the answer of a tool in the catalog, where that is no picture.
+pub fn kept_output(tool: &str) -> Option<Map<String, Value>> {
+    kept(tool, 2)
+}
+
+fn kept(tool: &str, column: usize) -> Option<Map<String, Value>> {
+    let mut lines = KEPT.lines().map(|line| line.split('\t'));
+    let mut columns = lines.find(|columns| columns.clone().next() == Some(tool))?;
+    serde_json::from_str(columns.nth(column)?).ok()
+}
 
 /// The schema of a tool's arguments.
 pub fn of_input<T: JsonSchema>() -> Map<String, Value> {

@@ -1,5 +1,7 @@
 //! What is offered, in the protocol's types: tools, prompts, resources, and the server itself.
 
+use std::sync::Arc;
+
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rmcp::model::{
     Icon, Implementation, MetaObject, Prompt, PromptArgument, ReadResourceResult, Resource,
@@ -55,7 +57,7 @@ pub(super) fn tool(offered: &Offered, output: Output, policy: &Policy) -> Tool {
         Level::Read => hints,
         Level::Write => hints.destructive(entry.destructive).idempotent(entry.idempotent),
     };
-    let tool = Tool::new(entry.name, entry.description, offered.input_schema().clone())
+    let tool = Tool::new(entry.name, entry.description, Arc::clone(offered.input_schema()))
         .with_title(entry.title)
         .with_annotations(hints);
     let tool = if entry.level == Level::Write && policy.asks_before(entry.destructive) {

@@ -135,12 +135,12 @@ where
                         self.complain(done);
                         return Some(*message);
                     }
-                    Err(complaint) => Some(complaint),
+                    Err(complaint) => Some(complaint.to_string()),
                 },
                 Found::Nothing => None,
                 Found::Batch(items) if self.traffic.takes_batches => self.take_apart(items),
-                Found::Batch(_) => Some(no_batch()),
-                Found::Complaint(complaint) => Some(complaint),
+                Found::Batch(_) => Some(no_batch().to_string()),
+                Found::Complaint(complaint) => Some(complaint.to_string()),
             };
             self.complain(complaint);
         }
@@ -190,7 +190,7 @@ where
     }
 
     /// Takes up what a batch holds. Hands back what is to be said at once.
-    fn take_apart(&mut self, items: Vec<Value>) -> Option<Value> {
+    fn take_apart(&mut self, items: Vec<Value>) -> Option<String> {
         let batch = self.traffic.begin_batch();
         for item in items {
             match read_one(item) {
@@ -210,9 +210,9 @@ where
     }
 
     /// Writes what the library does not know of.
-    fn complain(&mut self, complaint: Option<Value>) {
-        let Some(complaint) = complaint else { return };
-        let (output, line) = (self.output.clone(), complaint.to_string());
+    fn complain(&mut self, complaint: Option<String>) {
+        let Some(line) = complaint else { return };
+        let output = self.output.clone();
         let before = self.complaining.take();
         self.complaining = Some(tokio::spawn(async move {
             if let Some(before) = before {
@@ -243,8 +243,7 @@ where
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let output = self.output.clone();
-        // Written down at once: as a tree it would take ten times the room while it waits to be read.
-        let line = self.traffic.send(&message).map(|line| line.to_string());
+        let line = self.traffic.send(&message);
         async move {
             match line {
                 Some(line) => output.write(line.into()).await,

@@ -24,6 +24,21 @@ fn definitions_change_only_on_purpose() {
     }
 }
 
+/// The program holds the schemas as text; this is where they are made.
+#[test]
+fn schemas_are_those_of_the_types() {
+    let made: String = catalog::derived().iter().map(catalog::Entry::schemas).collect();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/schemas.tsv");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(file, &made).unwrap();
+    }
+    let is_current = std::fs::read_to_string(file).unwrap() == made;
+    assert!(
+        is_current,
+        "the types of a tool's arguments or answer changed: `UPDATE_DOCS=1 cargo test catalog::schemas` writes src/schemas.tsv"
+    );
+}
+
 #[test]
 fn names_are_unique_verb_noun() {
     let verbs = [

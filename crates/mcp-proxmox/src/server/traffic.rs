@@ -18,6 +18,10 @@ use serde_json::{Value, json};
 /// How many messages a batch may have.
 pub(super) const LARGEST: usize = 64;
 
+/// How many bytes a line has room for from the start. All but a few are shorter, the list of tools among them, and a line that
+/// grows is copied and leaves as much behind. Only what is written takes memory.
+const ROOM: usize = 60 << 10;
+
 /// What is open.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
@@ -136,7 +140,9 @@ impl Traffic {
             explain(&mut value);
             value.to_string()
         } else {
-            serde_json::to_string(message).unwrap_or_default()
+            let mut line = Vec::with_capacity(ROOM);
+            let is_written = serde_json::to_writer(&mut line, message).is_ok();
+            String::from_utf8(line).ok().filter(|_| is_written).unwrap_or_default()
         };
         match batch {
             Some(batch) => self.one_less(batch, Some(line)),

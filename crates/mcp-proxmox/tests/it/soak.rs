@@ -133,7 +133,8 @@ async fn calls_of_every_kind_for_a_long_time_let_nothing_grow() {
         println!("{peak} requests at once at most");
         assert_eq!(peak, 4, "nothing had to wait, so that nothing is known of a bound");
         assert!(written > 2, "nothing was changed");
-        println!("{}", memory.is_flat());
+        // A chart's picture and a large list come and go.
+        println!("{}", memory.is_flat(5 << 10));
         assert!(program.end().status.success());
     });
 }

@@ -47,6 +47,7 @@ mod given_up;
 mod hanging_nodes;
 mod hostile_arguments;
 mod hostile_lines;
+mod hostile_names;
 mod hostile_numbers;
 mod hostile_text;
 mod hosts;

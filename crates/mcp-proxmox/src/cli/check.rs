@@ -142,14 +142,14 @@ fn name(status: &ClusterStatus) -> Option<String> {
     }
 }
 
-/// Proxmox VE's version begins with its release (`9.2.11` and `9.2`); that of Proxmox Backup Server and of
-/// Mail Gateway, which answer on the same path, does not.
+/// Proxmox VE's version begins with its release (`9.2.11` and `9.2`); that of Proxmox Backup Server, which answers on
+/// the same path (`3.4` and `2`), does not. Mail Gateway's does too, and it lets nobody in who sends Proxmox VE's header.
 fn another_product(found: &Version) -> Option<String> {
     let (version, release) = (found.version.as_deref()?, found.release.as_deref()?);
     (!version.starts_with(release)).then(|| {
         format!(
             "this is not a Proxmox VE: it calls itself version {}, release {}\n\n\
-             hint: Proxmox Backup Server and Mail Gateway answer like this; PVE_HOST must lead to a Proxmox VE node",
+             hint: Proxmox Backup Server answers like this; PVE_HOST must lead to a Proxmox VE node",
             label(version),
             label(release)
         )

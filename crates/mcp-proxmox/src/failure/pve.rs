@@ -212,7 +212,7 @@ fn is_this_machine(host: &str) -> bool {
 fn refusal_advice(refusal: &Refusal) -> Option<String> {
     let advice = match refusal.kind() {
         RefusalKind::NoTicket => {
-            "a proxy in between removes the Authorization header; only the user can mend that"
+            "a proxy in between removes the Authorization header, or this is a Proxmox Mail Gateway, which looks for another one; only the user can mend that"
         }
         RefusalKind::Unauthenticated => {
             "PVE does not tell whether the secret is wrong, or the token unknown, disabled or expired; only the user can mend PVE_TOKEN_ID and the secret (PVE_TOKEN_SECRET, or the file of PVE_TOKEN_SECRET_FILE). Do not try again before"

@@ -19,7 +19,7 @@ use crate::{
     support::{access, connect, demo, failed, structured},
 };
 
-const TOOLS: &[Entry] = &[entry::<Panics>(), entry::<Works>()];
+const TOOLS: &[Entry] = &[entry::<Panics>(), entry::<Works>(), entry::<Hangs>()];
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,6 +62,23 @@ impl Tool for Works {
     async fn run(_: Observer, call: &Call, _: Nothing) -> Result<Done, Failure> {
         call.progress.report(1.0, Some(2.0), "half");
         Ok(Done { done: true })
+    }
+}
+
+struct Hangs;
+
+impl Tool for Hangs {
+    const NAME: &'static str = "get_nothing";
+    const TITLE: &'static str = "Hangs";
+    const DESCRIPTION: &'static str = "Never ends.";
+    const TOOLSET: Toolset = Toolset::Guests;
+
+    type Effect = Reads;
+    type Input = Nothing;
+    type Output = Done;
+
+    async fn run(_: Observer, _: &Call, _: Nothing) -> Result<Done, Failure> {
+        std::future::pending().await
     }
 }
 
@@ -110,4 +127,14 @@ async fn a_panic_is_answered() {
     let answer =
         structured(&client.call_tool(CallToolRequestParams::new("get_done")).await.unwrap());
     assert_eq!(answer["done"], true);
+}
+
+#[tokio::test]
+async fn a_tool_that_forgets_its_deadline_is_given_up_after_fifty_seconds() {
+    let client = connect(bad_server(&demo().await)).await;
+    tokio::time::pause();
+    let began = tokio::time::Instant::now();
+    let told = client.call_tool(CallToolRequestParams::new("get_nothing")).await.unwrap();
+    assert!(failed(&told).contains("was not done after 50 s and was given up"));
+    assert_eq!(began.elapsed().as_secs(), 50);
 }

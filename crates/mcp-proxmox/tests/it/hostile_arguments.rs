@@ -29,40 +29,51 @@ use crate::{
 const AT_ONCE: usize = 32;
 const BOUND: Duration = Duration::from_secs(30);
 
-/// Texts that mean another path, another query or another line where somebody forgets to look.
+/// Texts that mean another path, another query or another line where somebody forgets to look, or where PVE, or a
+/// proxy before it, decodes once more or folds characters that look alike.
+pub const TRICKS: &[&str] = &[
+    "../../access/users",
+    "..",
+    ".",
+    "/access/users",
+    "%2e%2e%2f%2e%2e%2faccess%2fusers",
+    "%252e%252e%252faccess%252Fusers",
+    "..%2f..%2faccess%2fusers",
+    "..%252F..%252Faccess",
+    "..;/..;/access/users",
+    "..\u{ff0f}..\u{ff0f}access",
+    "..\u{2215}..\u{2215}access",
+    "\u{ff0e}\u{ff0e}/access",
+    "%c0%ae%c0%ae%c0%afaccess",
+    "%00",
+    "%2F",
+    "%0d%0aX-Header: 1",
+    "a/b",
+    "100/../../../access/users",
+    "100?x=1",
+    "a?x=1&y=2",
+    "a&purge=1",
+    "a#b",
+    "a;b=c",
+    "a\\..\\b",
+    "UPID:pve1:00000001:00000001:6B000001:qmstart:../../../access/users:root@pam:",
+    "UPID:../../access:00000001:00000001:6B000001:qmstart:100:root@pam:",
+    "UPID:pve1:00000001:00000001:6B000001:qmstart:..%252Faccess:root@pam:",
+    "UPID:pve1:00000001:00000001:6B000001:qmstart:..\u{ff0f}access:root@pam:",
+    "UPID:pve1:00000001:00000001:6B000001:qmstart:100?x=1:root@pam:",
+    "UPID:pve1:00000001:00000001:6B000001:qmstart:100:root@pam:/../../x",
+    "UPID:pve1:00000001:00000001:6B000001:qmstart:100:ro\not@pam:",
+    "pve1/../../access/users",
+    "a\nb",
+    "a\r\nX-Header: 1",
+    "a\0b",
+    "\u{202e}a",
+    "ä/ö",
+];
+
 fn tricks() -> Vec<Value> {
     let long = "a".repeat(100 << 10);
-    let tricks = [
-        "../../access/users",
-        "..",
-        ".",
-        "/access/users",
-        "%2e%2e%2f%2e%2e%2faccess%2fusers",
-        "..%2f..%2faccess%2fusers",
-        "%2F",
-        "a/b",
-        "100/../../../access/users",
-        "100?x=1",
-        "a?x=1&y=2",
-        "a&purge=1",
-        "a#b",
-        "a;b=c",
-        "a\\..\\b",
-        "UPID:pve1:00000001:00000001:6B000001:qmstart:../../../access/users:root@pam:",
-        "UPID:../../access:00000001:00000001:6B000001:qmstart:100:root@pam:",
-        "UPID:pve1:00000001:00000001:6B000001:qmstart:100?x=1:root@pam:",
-        "UPID:pve1:00000001:00000001:6B000001:qmstart:100:root@pam:/../../x",
-        "pve1/../../access/users",
-        "a\nb",
-        "a\r\nX-Header: 1",
-        "a\0b",
-        "\u{202e}a",
-        "ä/ö",
-        "",
-        " ",
-        long.as_str(),
-    ];
-    tricks.iter().map(|trick| json!(trick)).collect()
+    TRICKS.iter().copied().chain(["", " ", &long]).map(|trick| json!(trick)).collect()
 }
 
 /// What is tried for an argument of this kind.
@@ -91,7 +102,7 @@ fn hostile(name: &str, schema: &Value) -> Vec<Value> {
 }
 
 /// The path of a request with what names things of the demo taken out, and the keys of its query and body.
-fn shape(seen: &Seen) -> BTreeSet<String> {
+pub fn shape(seen: &Seen) -> BTreeSet<String> {
     static DEMO: OnceLock<Cluster> = OnceLock::new();
     let cluster = DEMO.get_or_init(Cluster::demo);
     let (path, query) = seen.path.split_once('?').unwrap_or((&seen.path, ""));
@@ -100,7 +111,7 @@ fn shape(seen: &Seen) -> BTreeSet<String> {
         let is_guest = cluster.guests.iter().any(|guest| guest.vmid.to_string() == part);
         let is_storage = cluster.storages.iter().any(|storage| storage.name == part);
         // PVE decodes `%2F` before it looks where a path leads.
-        let is_one = !["%2F", "%3F", "%23", ".."].iter().any(|trick| part.contains(trick));
+        let is_one = !["%2F", "%25", "%3F", "%23", ".."].iter().any(|trick| part.contains(trick));
         let is_task = is_one && (part.starts_with("UPID%3A") || part.starts_with("UPID:"));
         match () {
             () if is_node => "{node}",
@@ -172,7 +183,9 @@ async fn try_one(
     let written = first.as_str().map_or_else(|| first.to_string(), str::to_owned);
     let begins: String = quoted(&written).chars().take(7).collect();
     // The names of keys are shown in lower case; identifiers with a mark for each character that is not seen.
-    let begins = [begins.to_lowercase(), begins, "`\u{fffd}a`".to_owned(), "`a\u{fffd}".to_owned()];
+    let marked = format!("`{}", written.replace(|c: char| !c.is_ascii_graphic(), "\u{fffd}"));
+    let marked: String = marked.chars().take(7).collect();
+    let begins = [begins.to_lowercase(), begins, marked];
     let names = begins.iter().any(|begins| told.contains(begins));
     if is_error && !told.contains(&format!("`{argument}`")) && !names {
         wrong.push(format!("{which} is refused without naming the argument: {told}"));

@@ -90,25 +90,6 @@ fn what_may_not_be_answered_is_not() {
 }
 
 #[test]
-fn deep_json_is_refused_and_takes_nothing_down() {
-    let mut program = started();
-    for depth in [200, 100_000] {
-        for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
-            let deep = format!("{}1{}", open.repeat(depth), close.repeat(depth));
-            assert_eq!(complaint(&mut program, &deep).0, -32700);
-            let id = 7_000;
-            let request = format!(
-                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"list_vms","arguments":{{"name":{deep}}}}}}}"#
-            );
-            assert_eq!(complaint(&mut program, &request).0, -32700);
-        }
-        // Without an end.
-        assert_eq!(complaint(&mut program, &"[".repeat(depth)).0, -32700);
-    }
-    goes_on(&mut program);
-}
-
-#[test]
 fn a_line_of_sixteen_megabytes_is_refused_and_takes_nothing_down() {
     let mut program = started();
     let long = "a".repeat(16 << 20);

@@ -1,6 +1,9 @@
 //! Every tool with combinations of all its arguments, made from its input schema: PVE knows every request that
 //! comes of them.
 //!
+//! Each combination is tried on a cluster of the newest version and on one of PVE 8, which does not know all that
+//! the newest does and answers some of it otherwise: what only the older one is asked is written beside the rest.
+//!
 //! An ordinary run tries every value of every argument, beside some of every other. Where `TOOL_REQUESTS_FILE` is
 //! set, every value meets every other, and every set of arguments is tried; the requests of each tool are written
 //! to that file, with the privileges that we say it needs: `.ci/steps/15-requests.sh` compares both with PVE's
@@ -8,14 +11,18 @@
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, path::PathBuf};
 
-use futures_util::{StreamExt as _, future::join_all, stream};
+use futures_util::{
+    StreamExt as _,
+    future::{join, join_all},
+    stream,
+};
 use mcp_proxmox::{
     catalog::{self, Catalog},
     rights::need::{Need, needs_of},
     server,
     tier::Level,
 };
-use pve_sim::{Cluster, Seen, Sim, Takes};
+use pve_sim::{Cluster, Seen, Sim, Takes, Version};
 use rmcp::{RoleClient, model::CallToolRequestParams, service::RunningService};
 use serde_json::{Map, Value, json};
 
@@ -37,14 +44,38 @@ async fn pve_knows_every_request_of_every_combination_of_arguments() {
     let catalog = Catalog::new(catalog::ALL, Level::Write, |_| true);
     let definitions = server::definitions(&catalog).as_array().cloned().unwrap();
     let every = file.is_some();
-    let tools = definitions
-        .into_iter()
-        .map(|definition| tokio::spawn(async move { requests_of(&definition, every).await }));
+    let tools = definitions.into_iter().map(|definition| {
+        tokio::spawn(async move {
+            let (newest, older) = (Version::v9_2(), Version::v8_4());
+            let newest = requests_of(&definition, every, &newest);
+            let (newest, older) = join(newest, requests_of(&definition, every, &older)).await;
+            (newest, older.2)
+        })
+    });
     let mut lines = String::new();
+    let mut n_shared = 0;
     for tool in join_all(tools).await {
-        let (name, n_calls, requests) = tool.unwrap();
-        println!("{name}: {n_calls} calls, {} different requests", requests.len());
-        assert!(!requests.is_empty(), "{name} asked nothing");
+        let ((name, n_calls, mut requests), older) = tool.unwrap();
+        let only_older: Vec<_> = older.difference(&requests).cloned().collect();
+        println!(
+            "{name}: {n_calls} calls, {} different requests, {} more of PVE 8",
+            requests.len(),
+            only_older.len()
+        );
+        assert!(!requests.is_empty() && !older.is_empty(), "{name} asked nothing");
+        // PVE 8 has no structured journals, and lets tokens into no terminal.
+        let is_of_older = |part: &str| {
+            let of_older = |path: &str| path.contains(part) && !path.contains("structured=");
+            only_older.iter().any(|(_, path, _)| of_older(path))
+        };
+        let differs = match name.as_str() {
+            "get_system_log" | "search_logs" => is_of_older("/journal?"),
+            "send_vm_keys" => is_of_older("/vncproxy"),
+            _ => true,
+        };
+        assert!(differs, "{name} asks PVE 8 as it asks the newest: {only_older:?}");
+        n_shared += requests.intersection(&older).count();
+        requests.extend(only_older);
         let needs: Vec<String> =
             needs_of(&name).flat_map(Need::named_privileges).map(str::to_owned).collect();
         let requests: Vec<Value> = requests
@@ -54,15 +85,17 @@ async fn pve_knows_every_request_of_every_combination_of_arguments() {
         let line = json!({ "tool": name, "needs": needs, "requests": requests });
         writeln!(lines, "{line}").unwrap();
     }
+    assert!(n_shared > 100, "the versions are asked so little alike: {n_shared}");
     if let Some(file) = file {
         fs::write(file, lines).unwrap();
     }
 }
 
-/// All different requests of a tool.
+/// All different requests of a tool to a cluster of this version.
 async fn requests_of(
     definition: &Value,
     every: bool,
+    version: &Version,
 ) -> (String, usize, BTreeSet<(String, String, String)>) {
     let name = definition["name"].as_str().unwrap().to_owned();
     let tool: &'static str =
@@ -77,13 +110,13 @@ async fn requests_of(
         // Each on a cluster of its own: what is not running any more cannot be stopped, and what somebody looks at
         // may not be open for others.
         let calls = rows.into_iter().map(|row| async move {
-            let sim = cluster().await;
+            let sim = cluster_of(version.clone()).await;
             call(&connect(write_server(&sim)).await, tool, row).await;
             sim.requests()
         });
         stream::iter(calls).buffer_unordered(AT_ONCE).concat().await
     } else {
-        let sim = cluster().await;
+        let sim = cluster_of(version.clone()).await;
         let client = connect(write_server(&sim)).await;
         let calls = rows.into_iter().map(|row| call(&client, tool, row));
         stream::iter(calls).buffer_unordered(AT_ONCE).collect::<()>().await;
@@ -123,7 +156,12 @@ pub async fn all_arguments(tool: &'static str) -> Value {
 
 /// The demo, in which everything that is asked is done at the first look.
 async fn cluster() -> Sim {
+    cluster_of(Version::v9_2()).await
+}
+
+async fn cluster_of(version: Version) -> Sim {
     let mut demo = Cluster::demo();
+    demo.version = version;
     for guest in &mut demo.guests {
         guest.takes = Takes::Polls(1);
     }

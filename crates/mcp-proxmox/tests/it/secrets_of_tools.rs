@@ -1,4 +1,5 @@
-//! The token's secret, tickets and passwords of consoles under every tool of both tiers, with all that PVE, or what
+//! The token's secret, tickets and passwords of consoles under every tool of both tiers, every resource, prompt and
+//! completion, with all that PVE, or what
 //! stands before it, can say: nothing of them is in an answer, in the log at its loudest, or in the audit log.
 
 use std::collections::BTreeSet;
@@ -84,14 +85,23 @@ async fn calls(sim: &Sim) -> Vec<(&'static str, Value)> {
     calls
 }
 
-/// Makes all calls at once, and gives all answers back as text.
-fn at_once(program: &mut Program, calls: &[(&'static str, Value)]) -> String {
-    for (id, (tool, arguments)) in (1_000_u64..).zip(calls) {
+/// The calls as requests.
+fn requests_of(calls: &[(&'static str, Value)]) -> Vec<Value> {
+    let of = |(tool, arguments): &(&str, Value)| {
         let params = json!({ "name": tool, "arguments": arguments });
-        program
-            .send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }));
+        json!({ "jsonrpc": "2.0", "method": "tools/call", "params": params })
+    };
+    calls.iter().map(of).collect()
+}
+
+/// Asks everything at once, and gives all answers back as text.
+fn at_once(program: &mut Program, asked: &[Value]) -> String {
+    for (id, request) in (1_000_u64..).zip(asked) {
+        let mut request = request.clone();
+        request["id"] = json!(id);
+        program.send(&request);
     }
-    let mut open: BTreeSet<u64> = (1_000_u64..).zip(calls).map(|(id, _)| id).collect();
+    let mut open: BTreeSet<u64> = (1_000_u64..).zip(asked).map(|(id, _)| id).collect();
     let mut output = String::new();
     while !open.is_empty() {
         let answer = program.receive();
@@ -99,6 +109,41 @@ fn at_once(program: &mut Program, calls: &[(&'static str, Value)]) -> String {
         output += &answer.to_string();
     }
     output
+}
+
+/// Everything beside tools that a client can ask: resources, prompts, and what completes their arguments.
+fn beside_tools(upid: &str) -> Vec<Value> {
+    let mut all = Vec::new();
+    let mut ask = |method: &str, params: Value| {
+        all.push(json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    };
+    for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+        ask(method, json!({}));
+    }
+    for resource in mcp_proxmox::resources::ALL {
+        let uri = resource.uri.replace("{node}", "pve1").replace("{vmid}", "100");
+        ask("resources/read", json!({ "uri": uri.replace("{upid}", upid) }));
+        if let Some(name) = resource.variable() {
+            let of = json!({ "type": "ref/resource", "uri": resource.uri });
+            let argument = json!({ "name": name, "value": "" });
+            ask("completion/complete", json!({ "ref": of, "argument": argument }));
+        }
+    }
+    for prompt in mcp_proxmox::prompts::ALL {
+        let arguments: Value =
+            prompt.arguments.iter().map(|it| (it.name.to_owned(), json!("pve1"))).collect();
+        ask("prompts/get", json!({ "name": prompt.name, "arguments": arguments }));
+        for argument in prompt.arguments {
+            let of = json!({ "type": "ref/prompt", "name": prompt.name });
+            let argument = json!({ "name": argument.name, "value": "" });
+            let context = json!({ "arguments": { "node": "pve1" } });
+            ask(
+                "completion/complete",
+                json!({ "ref": of, "argument": argument, "context": context }),
+            );
+        }
+    }
+    all
 }
 
 /// The text as it stands in a query.
@@ -132,6 +177,8 @@ async fn session(nth: usize, secret: &str, saying: Option<Rule>) -> (String, Str
         sim.answer(rule);
     }
     let calls = calls(&sim).await;
+    let beside = beside_tools(&sim.change(|cluster| cluster.tasks[0].upid()));
+    assert!(beside.len() > 30, "{beside:#?}");
     let output = tokio::task::block_in_place(|| {
         let mut command = program_for(&sim, DEMO_TOKEN_ID, secret);
         command
@@ -141,7 +188,8 @@ async fn session(nth: usize, secret: &str, saying: Option<Rule>) -> (String, Str
             .env("PVE_AUDIT_LOG", &audit);
         let mut program = Program::start(&mut command);
         let mut output = program.initialize("2025-11-25").to_string();
-        output += &at_once(&mut program, &calls);
+        output += &at_once(&mut program, &requests_of(&calls));
+        output += &at_once(&mut program, &beside);
         let ended = program.end();
         output + &ended.lines.join("\n") + &ended.stderr
     });

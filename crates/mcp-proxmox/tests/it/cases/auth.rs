@@ -66,6 +66,13 @@ async fn q007_another_product_of_proxmox_is_not_taken_for_pve() {
     sim.answer(Rule::get("/access/permissions").data(&json!({ "/": { "Sys.Audit": 1 } })));
     let (code, told) = check(&sim, &[]);
     assert!(told.contains("not a Proxmox VE"), "nothing is said of the other product: {told}");
+    assert!(told.contains("Backup Server") && !told.contains("Mail Gateway"), "{told}");
+    assert_eq!(code, 1, "{told}");
+    // Mail Gateway's version is like Proxmox VE's, but it knows no `PVEAPIToken`.
+    sim.forget_rules();
+    sim.answer(Rule::everything().status(401, "No ticket"));
+    let (code, told) = check(&sim, &[]);
+    assert!(told.contains("Mail Gateway") && !told.contains("Backup Server"), "{told}");
     assert_eq!(code, 1, "{told}");
 }
 
@@ -133,4 +140,58 @@ async fn q143_a_token_that_sees_nodes_alone_is_told_what_it_does_not_see() {
     for word in ["list_vms", "get_vm_status", "VM.Audit", "pveum acl modify"] {
         assert!(told.contains(word), "`check` does not say `{word}`: {told}");
     }
+}
+
+/// What `check` says to these settings of the token, and the tokens that PVE saw.
+fn check_as(sim: &Sim, id: &str, settings: &[(&str, &str)]) -> (i32, String, Vec<String>) {
+    let mut command = program_for(sim, id, DEMO_TOKEN_SECRET);
+    command.envs(settings.iter().copied()).arg("check");
+    let (code, stdout, stderr) = tokio::task::block_in_place(|| run(&mut command));
+    let mut tokens: Vec<_> = sim.requests().into_iter().filter_map(|seen| seen.token).collect();
+    tokens.dedup();
+    sim.forget_requests();
+    (code, stdout + &stderr, tokens)
+}
+
+/// A cluster that lets this token in, and nobody else.
+async fn for_token(id: &str) -> Sim {
+    let mut cluster = Cluster::of_nodes(Some("lab"), &["pve1"]);
+    cluster.guests = vec![Guest::vm(100, "pve1", "app1")];
+    cluster.token(id, DEMO_TOKEN_SECRET);
+    cluster.grant("/", id.split_once('!').unwrap().0, Role::administrator());
+    Sim::start(cluster).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_takes_full_and_short_ids_and_refuses_what_was_joined_twice() {
+    let sim = for_token("svc@pve!tool").await;
+    for (id, settings) in [
+        ("svc@pve!tool", &[][..]),
+        ("svc@pve!tool", &[("PVE_USERNAME", "svc@pve")]),
+        ("tool", &[("PVE_USERNAME", "svc@pve")]),
+        ("tool", &[("PVE_USERNAME", "svc"), ("PVE_REALM", "pve")]),
+    ] {
+        let (code, told, tokens) = check_as(&sim, id, settings);
+        assert_eq!((code, tokens), (0, vec!["svc@pve!tool".to_owned()]), "{id}: {told}");
+    }
+    let (code, told, tokens) = check_as(&sim, "svc@pve!svc@pve!tool", &[]);
+    assert!(code == 2 && told.contains("two `!`") && tokens.is_empty(), "{tokens:?}: {told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_gets_in_with_a_mail_address_as_user() {
+    let sim = for_token("first.last@example.com@corp!tool").await;
+    let (code, told, tokens) = check_as(&sim, "first.last@example.com@corp!tool", &[]);
+    assert_eq!((code, tokens), (0, vec!["first.last@example.com@corp!tool".to_owned()]), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_puts_the_realm_behind_a_bare_user_or_says_that_it_is_missing() {
+    let sim = for_token("root@pam!tool").await;
+    let (code, told, tokens) = check_as(&sim, "tool", &[("PVE_USERNAME", "root")]);
+    assert_eq!((code, tokens), (0, vec!["root@pam!tool".to_owned()]), "{told}");
+    assert!(told.contains("root@pam!tool"), "{told}");
+    let (code, told, tokens) = check_as(&sim, "svc!tool", &[]);
+    assert!(code == 2 && tokens.is_empty(), "{tokens:?}: {told}");
+    assert!(told.contains("`svc@pam!tool` or `svc@pve!tool`"), "{told}");
 }

@@ -232,7 +232,7 @@ fn token(in_part: String) -> Vec<Entry> {
         ),
         entry(
             "The token did not arrive",
-            "A proxy in front of Proxmox VE removes the `Authorization` header.",
+            "A proxy in front of Proxmox VE removes the `Authorization` header, or a Mail Gateway answers, which has the same port.",
             LIST,
             get(401, "No ticket"),
         ),

@@ -33,6 +33,7 @@ pub mod in_order;
 pub mod instructions;
 pub mod logs;
 pub mod lookup;
+pub mod pending;
 pub mod person;
 pub mod policy;
 pub mod power;

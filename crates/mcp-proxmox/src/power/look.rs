@@ -17,6 +17,7 @@ use crate::{
     call::Call,
     failure::Failure,
     lookup::guest::{Found, find, real_name},
+    pending,
 };
 
 /// How long what is not the guest's own state may take, in seconds.
@@ -34,6 +35,8 @@ pub(super) struct Scene {
     pub(super) lacks_right: bool,
     /// Whether the cluster has a quorum. `None` where PVE did not say.
     pub(super) is_quorate: Option<bool>,
+    /// What a reboot applies of its configuration. Empty for other actions, and where PVE did not say.
+    pub(super) pending: Vec<String>,
     /// PVE's own clock, in seconds since 1970.
     pub(super) clock: Option<u64>,
 }
@@ -63,7 +66,7 @@ pub(super) async fn at(
         found = find(pve, vm).await?;
         around = self::around(pve, call, &found, action).await;
     }
-    let (current, tasks, permissions, quorum) = around;
+    let (current, tasks, permissions, quorum, pending) = around;
     let current = current.map_err(|error| {
         Failure::from_pve(
             &format!("read the state of {} before changing it", found.guest.vmid),
@@ -82,7 +85,7 @@ pub(super) async fn at(
         permissions.is_ok_and(|held| !held.values().any(|held| held.contains_key("VM.PowerMgmt")));
     let is_quorate = quorum.and_then(|status| status.cluster?.quorate);
     let state = State::of(&current);
-    Ok(Scene { found, current, state, tasks, lacks_right, is_quorate, clock })
+    Ok(Scene { found, current, state, tasks, lacks_right, is_quorate, pending, clock })
 }
 
 type Around = (
@@ -90,6 +93,7 @@ type Around = (
     Result<pve_client::Answer<Vec<Listed>>, Error>,
     Result<access::Permissions, Error>,
     Option<cluster::ClusterStatus>,
+    Vec<String>,
 );
 
 async fn around(pve: &Reader, call: &Call, found: &Found, action: Action) -> Around {
@@ -102,11 +106,20 @@ async fn around(pve: &Reader, call: &Call, found: &Found, action: Action) -> Aro
             None
         }
     };
+    let pending = async {
+        if !matches!(action, Action::Reboot(_)) {
+            return Vec::new();
+        }
+        part.get(guest::pending(&found.guest))
+            .await
+            .map_or_else(|_| Vec::new(), |rows| pending::changes(&rows))
+    };
     tokio::join!(
         pve.get(guest::current(&found.guest)),
         part.fetch(task::list(&found.guest.node, &filter)),
         part.get(access::permissions_on(found.guest.vmid)),
         quorum,
+        pending,
     )
 }
 

@@ -5,7 +5,7 @@
 //! wish, and the HA manager has the guest stopped hard that is not down when its time is over.
 
 use super::{action::Action, look::Scene, outcome::Outcome, state::State};
-use crate::answer::Duration;
+use crate::{answer::Duration, pending};
 
 /// Of a VM that is reset while it does not run.
 const STILL: &str = "a reset does not make it run: it does nothing until resume_vm";
@@ -34,6 +34,8 @@ impl Action {
             Self::Stop | Self::Reset => sentences.push("What it has not saved is lost.".to_owned()),
             Self::Shutdown(_) | Self::Reboot(_) => {
                 sentences.push("Whoever uses it is interrupted.".to_owned());
+                let told = pending::told(&scene.pending);
+                sentences.extend(told.map(|told| format!("Pending changes are applied: {told}.")));
             }
             Self::Suspend { to_disk: false } => {
                 sentences.push("It does nothing until it is resumed.".to_owned());
@@ -70,9 +72,13 @@ impl Action {
             Self::Shutdown(_) if scene.managed().is_none() => notes.push(format!(
                 "it gets {seconds} s to shut down; if it does not, it is left running and never stopped hard"
             )),
-            Self::Reboot(_) => notes.push(format!(
-                "it gets {seconds} s to shut down; if it does not, it is left running"
-            )),
+            Self::Reboot(_) => {
+                notes.push(format!(
+                    "it gets {seconds} s to shut down; if it does not, it is left running"
+                ));
+                let told = pending::told(&scene.pending);
+                notes.extend(told.map(|told| format!("pending changes are applied by it: {told}")));
+            }
             Self::Suspend { to_disk: false } => {
                 notes.extend(scene.uptime().map(|up| format!("it has been up for {}", Duration(up))));
                 notes.push("it does nothing until resume_vm, and keeps its memory".to_owned());
@@ -116,6 +122,10 @@ impl Action {
                 let was = scene.uptime().map(|was| format!("; it was {} before", Duration(was)));
                 notes.extend(outcome.uptime.map(|now| {
                     format!("its uptime is {} now{}", Duration(now), was.unwrap_or_default())
+                }));
+                let told = pending::told(&scene.pending);
+                notes.extend(told.map(|told| {
+                    format!("pending before it: {told}; get_vm_details tells what is in force")
                 }));
             }
             // What may still come is said again.

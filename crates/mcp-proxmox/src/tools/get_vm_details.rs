@@ -30,6 +30,7 @@ use crate::{
     catalog::{Tool, Toolset},
     failure::Failure,
     lookup::guest::{Found, find, find_recent, given_name, real_name},
+    pending,
     tier::Reads,
     tools::get_cluster_health,
 };
@@ -131,7 +132,7 @@ impl Tool for GetVmDetails {
             output.notes.extend(notes);
         }
         if let Some(rows) = output.part("pending changes", parts.pending) {
-            output.pending = snapshots::changes(&rows);
+            output.pending = pending::changes(&rows);
             if !output.pending.is_empty() && output.status != "stopped" {
                 output.notes.push("pending changes take effect when it is stopped and started, or by reboot_vm; not when it reboots from inside".to_owned());
             }

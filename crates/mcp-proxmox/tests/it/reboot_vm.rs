@@ -78,3 +78,21 @@ async fn a_reboot_does_not_go_through_the_ha_manager_and_that_is_said() {
     let told = notes(&dry);
     assert!(told.contains("does not go through it") && told.contains("180 s"), "{told}");
 }
+
+#[tokio::test]
+async fn what_a_reboot_applies_of_the_configuration_is_told_before_and_afterwards() {
+    let sim = start_with(100, |guest| {
+        guest.details.pending = vec![("memory".to_owned(), Some("4096".to_owned()))];
+    })
+    .await;
+    let dry = answer(&sim, "reboot_vm", json!({ "vm": "100", "dry_run": true })).await;
+    let told = notes(&dry);
+    assert!(
+        told.contains("pending changes are applied by it: memory: ") && told.contains("-> 4096"),
+        "{told}"
+    );
+    let done = answer(&sim, "reboot_vm", json!({ "vm": "100" })).await;
+    assert!(notes(&done).contains("pending before it: memory: "), "{done}");
+    let none = answer(&start().await, "reboot_vm", json!({ "vm": "100", "dry_run": true })).await;
+    assert!(!notes(&none).contains("pending"), "{none}");
+}

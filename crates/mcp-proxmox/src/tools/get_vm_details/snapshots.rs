@@ -1,8 +1,8 @@
-//! The snapshots of a guest as a tree, and what of its configuration is not in force yet.
+//! The snapshots of a guest as a tree.
 
 use std::collections::BTreeSet;
 
-use pve_client::guest::{Pending, Snapshot};
+use pve_client::guest::Snapshot;
 
 use crate::{
     answer::{
@@ -74,29 +74,6 @@ fn push(table: &mut Table, depth: usize, snapshot: &Snapshot, call: &Call) {
         snapshot.vmstate.map(|with| if with { "yes" } else { "no" }).into(),
         snapshot.description.as_deref().map(label).filter(|text| !text.is_empty()).into(),
     ]);
-}
-
-/// What the next start changes: `memory: 256 -> 512`, `net1: removed`.
-pub(super) fn changes(rows: &[Pending]) -> Vec<String> {
-    let mut changes: Vec<String> = rows
-        .iter()
-        .filter_map(|row| {
-            let key = label(row.key.as_deref()?);
-            let was = row.value.as_deref().map(label);
-            // A password is never shown, not even PVE's stars for it.
-            let secret = key == "cipassword";
-            Some(match (row.delete.filter(|delete| *delete > 0), row.pending.as_deref()) {
-                (Some(_), _) => format!("{key}: removed"),
-                (None, Some(_)) if secret => format!("{key}: changed"),
-                (None, Some(pending)) => {
-                    format!("{key}: {} -> {}", was.as_deref().unwrap_or("none"), label(pending))
-                }
-                (None, None) => return None,
-            })
-        })
-        .collect();
-    changes.sort_unstable();
-    changes
 }
 
 #[cfg(test)]

@@ -57,6 +57,56 @@ fn apart(line: &str) -> (String, Vec<f64>) {
     (words.collect(), figures)
 }
 
+/// What the definitions leave out of an argument, since each word of them is paid for in every conversation. A `*` is every
+/// tool.
+const MORE: [(&str, &str, &str); 8] = [
+    ("list_tasks", "limit", "20 by default, at most 200; more is taken as 200."),
+    ("get_task", "lines", "20 by default, at most 200; more is taken as 200."),
+    ("get_system_log", "limit", "50 by default, at most 300; more is taken as 300."),
+    ("search_logs", "limit", "40 by default, at most 200; more is taken as 200."),
+    ("get_metrics", "timeframe", "`hour` by default."),
+    ("get_metrics_chart", "timeframe", "`hour` by default."),
+    ("*", "wait_seconds", "What is not over then goes on, and is answered as it is."),
+    ("*", "confirm", "See [what is asked for](security.md)."),
+];
+
+/// Privileges that only one argument takes.
+const BESIDE: [(&str, &str); 3] = [
+    (
+        "suspend_vm",
+        "with `to_disk`: VM.Config.Disk on the guest and Datastore.AllocateSpace on the storage of its state",
+    ),
+    ("start_vm", "with `watch_console`: VM.Console on the guest"),
+    ("reboot_vm", "with `watch_console`: VM.Console on the guest"),
+];
+
+/// What is said of limits is what the tools do.
+#[tokio::test]
+async fn limits_that_the_definitions_leave_out_are_those_that_are_told() {
+    let sim = crate::support::demo().await;
+    let upid = sim.change(|cluster| cluster.tasks[0].upid());
+    for (tool, argument, more) in MORE {
+        let Some(most) =
+            more.split_once("is taken as ").map(|(_, most)| most.trim_end_matches('.'))
+        else {
+            continue;
+        };
+        let mut arguments = serde_json::json!({ argument: 100_000 });
+        match tool {
+            "get_task" => arguments["upid"] = upid.as_str().into(),
+            "get_system_log" => arguments["node"] = "pve1".into(),
+            "search_logs" => arguments["pattern"] = "error".into(),
+            _ => {}
+        }
+        let answer = crate::support::answer(&sim, tool, arguments).await;
+        let told = crate::support::notes(&answer);
+        assert!(
+            told.contains(&format!("was taken as {most}: 1 to {most} is possible")),
+            "{tool}: {told}"
+        );
+    }
+}
+
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
@@ -67,8 +117,8 @@ fn the_reference_of_tools_is_current() {
         "# Tools, prompts and resources\n\n\
          Made from the catalog by the test `the_reference_of_tools_is_current`; what the tools cost a model is in \
          [tokens.md](tokens.md).\n\n\
-         A VM or container is given as `vm`: its vmid, or its name where that is unique. Times are ISO 8601, `2h` (ago) or Unix \
-         seconds. Privileges are those of the API token on Proxmox VE; with less a tool shows less and says so.\n",
+         A VM or container is given as `vm`: its vmid, or its name where that is unique. Times are ISO 8601, `2h` (ago), `today`, \
+         `yesterday` or Unix seconds. Privileges are those of the API token on Proxmox VE; with less a tool shows less and says so.\n",
     );
     let definitions =
         server::definitions(&catalog::Catalog::new(catalog::ALL, Level::Write, |_| true));
@@ -121,10 +171,12 @@ fn describe(text: &mut String, tool: &Value, entry: &catalog::Entry) {
     let needs: Vec<_> = need::needs_of(entry.name)
         .map(|need| format!("- {}: {}\n", need.what, need.privileges()))
         .collect();
+    let beside = BESIDE.iter().filter(|(tool, _)| *tool == entry.name);
+    let beside: String = beside.map(|(_, what)| format!("- {what}\n")).collect();
     if needs.is_empty() {
         text.push_str("Needs no privilege.\n");
     } else {
-        let _ = write!(text, "Privileges:\n\n{}", needs.concat());
+        let _ = write!(text, "Privileges:\n\n{}{beside}", needs.concat());
     }
     let arguments = tool["inputSchema"]["properties"].as_object().unwrap();
     if arguments.is_empty() {
@@ -135,11 +187,18 @@ fn describe(text: &mut String, tool: &Value, entry: &catalog::Entry) {
     text.push_str("\n| argument | kind | meaning |\n|---|---|---|\n");
     for (name, schema) in arguments {
         let required = if required.iter().any(|one| one == name) { ", required" } else { "" };
+        let default = schema.get("default").map(|value| format!(", by default {value}"));
+        let is_meant = |(tool, argument, _): &&(&str, &str, &str)| {
+            *argument == name && (*tool == "*" || *tool == entry.name)
+        };
+        let more = MORE.iter().find(is_meant).map(|(.., more)| format!(" {more}"));
         let _ = writeln!(
             text,
-            "| `{name}` | {}{required} | {} |",
+            "| `{name}` | {}{}{required} | {}{} |",
             cell(&kind(schema)),
-            cell(schema["description"].as_str().unwrap_or_default())
+            default.unwrap_or_default(),
+            cell(schema["description"].as_str().unwrap_or_default()),
+            more.unwrap_or_default()
         );
     }
 }

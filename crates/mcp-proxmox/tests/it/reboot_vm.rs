@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     power::{answer, failure, on_100, posts, refusal, start, start_with},
-    support::notes,
+    support::{demo, notes, rows},
 };
 
 #[tokio::test]
@@ -77,4 +77,21 @@ async fn a_reboot_does_not_go_through_the_ha_manager_and_that_is_said() {
     let dry = answer(&sim, "reboot_vm", json!({ "vm": "107", "dry_run": true })).await;
     let told = notes(&dry);
     assert!(told.contains("does not go through it") && told.contains("180 s"), "{told}");
+}
+
+#[tokio::test]
+async fn what_waited_for_the_next_start_is_in_force_after_it() {
+    for tools in [&["reboot_vm"][..], &["stop_vm", "start_vm"], &["shutdown_vm", "start_vm"]] {
+        let sim = demo().await;
+        sim.change(|demo| demo.guest_mut(111).unwrap().takes = Takes::AtOnce);
+        let before = answer(&sim, "get_vm_details", json!({ "vm": "postgres" })).await;
+        assert!(before["pending"].to_string().contains("memory: 32768 -> 49152"), "{before}");
+        for tool in tools {
+            answer(&sim, tool, json!({ "vm": "postgres" })).await;
+        }
+        let after = answer(&sim, "get_vm_details", json!({ "vm": "postgres" })).await;
+        assert!(after.get("pending").is_none(), "{tools:?}: {after}");
+        assert!(after["memory"].as_str().unwrap().starts_with("48.0 GiB"), "{after}");
+        assert_eq!(rows(&after["nics"]).len(), 2, "{after}");
+    }
 }

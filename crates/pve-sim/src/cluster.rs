@@ -5,6 +5,7 @@
 //! started; how they move from then on is decided in [`crate::figures`], so that a world that does
 //! not move answers the same for ever.
 
+mod changes;
 mod console;
 mod demo;
 mod demo_logs;

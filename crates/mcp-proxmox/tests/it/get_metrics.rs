@@ -1,9 +1,12 @@
 //! Tests of `get_metrics`.
 
-use pve_sim::{Rule, Sim};
+use pve_sim::{Rule, Sim, Takes};
 use serde_json::{Value, json};
 
-use crate::support::{answer, demo, failure, notes, row, rows};
+use crate::{
+    power,
+    support::{answer, call, demo, failure, notes, row, rows, text},
+};
 
 const HOUR: &str = "/nodes/pve1/rrddata?timeframe=hour";
 
@@ -87,6 +90,46 @@ async fn every_kind_of_thing_and_every_time_frame_has_a_history() {
     );
     let ct = answer(&sim, "get_metrics", json!({ "vm": "200" })).await;
     assert!(row(&ct["series"], "series", &json!("disk"))["of"] == "8.0 GiB", "{ct}");
+}
+
+#[tokio::test]
+async fn a_day_that_ends_as_it_began_has_no_trend() {
+    let sim = demo().await;
+    for vm in ["postgres", "webshop", "mail", "pihole", "redis"] {
+        let day = answer(&sim, "get_metrics", json!({ "vm": vm, "timeframe": "day" })).await;
+        let cpu = row(&day["series"], "series", &json!("cpu"));
+        assert_eq!(cpu["trend"], Value::Null, "{vm}: {cpu}");
+    }
+}
+
+#[tokio::test]
+async fn the_past_of_a_guest_stays_when_it_is_stopped_or_starts_again() {
+    let sim = demo().await;
+    sim.change(|demo| demo.guests.iter_mut().for_each(|guest| guest.takes = Takes::AtOnce));
+    for (tool, vm) in [("reboot_vm", "112"), ("stop_vm", "110"), ("stop_vm", "205")] {
+        let done = power::answer(&sim, tool, json!({ "vm": vm })).await;
+        assert_eq!(done["outcome"], "done", "{done}");
+        let hour = answer(&sim, "get_metrics", json!({ "vm": vm })).await;
+        let names: Vec<_> = rows(&hour["series"]).iter().map(|row| row["series"].clone()).collect();
+        assert!(names.contains(&json!("cpu")) && names.contains(&json!("memory")), "{hour}");
+        assert!(hour.get("gaps").is_none(), "{hour}");
+        // Nothing is made up of the time before it ran.
+        let year = answer(&sim, "get_metrics", json!({ "vm": vm, "timeframe": "year" })).await;
+        assert!(year["gaps"].as_str().unwrap().contains("nothing before"), "{year}");
+    }
+    let chart = call(&sim, "get_metrics_chart", json!({ "vm": "110" })).await;
+    assert_ne!(chart.is_error, Some(true), "{}", text(&chart));
+    let begun = power::answer(&sim, "start_vm", json!({ "vm": "110" })).await;
+    assert_eq!(begun["outcome"], "done", "{begun}");
+    // It was off for a while: that, and nothing else, is a gap.
+    sim.change(|demo| {
+        let mail = demo.guest_mut(110).unwrap();
+        let (_, end) = mail.ran.last_mut().unwrap();
+        *end -= 1800;
+    });
+    let hour = answer(&sim, "get_metrics", json!({ "vm": "110" })).await;
+    assert!(!rows(&hour["series"]).is_empty(), "{hour}");
+    assert!(hour["gaps"].is_string(), "{hour}");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::{
     get_system_log::{START, messages, numbered, versions, with},
     logs::asked_for,
-    support::{access, answer, call_on, demo, failure, notes, rows, structured},
+    support::{access, answer, call_on, demo, failure, notes, row, rows, structured},
 };
 
 const LOG: &str = "get_system_log";
@@ -325,4 +325,26 @@ async fn a_unit_of_which_nothing_is_found_may_not_be_there() {
     let arguments = json!({ "node": "pve1", "unit": "nonsense" });
     let answer = answer(&demo().await, "get_system_log", arguments).await;
     assert!(notes(&answer).contains("if there is a unit `nonsense`"), "{answer}");
+}
+
+#[tokio::test]
+async fn the_journals_of_the_demo_say_what_its_nodes_say() {
+    let sim = demo().await;
+    for node in ["pve1", "pve2", "pve3"] {
+        // They are up for 41 days.
+        let arguments = json!({ "node": node, "since": "24h", "pattern": "started again|Shutting down|Linux version" });
+        assert_eq!(answer(&sim, LOG, arguments).await["shown"], 0, "{node}");
+        let journal = sim.change(|cluster| cluster.node(node).unwrap().journal.clone());
+        assert!(journal.entries.iter().all(|entry| entry.boot == 0), "{node}");
+    }
+    let health = answer(&sim, "get_cluster_health", json!({})).await.to_string();
+    assert!(health.contains("get_system_log node=pve3 unit=chrony"), "{health}");
+    let told = messages(&answer(&sim, LOG, json!({ "node": "pve3", "unit": "chrony" })).await);
+    assert!(told.last().unwrap().contains("Failed with result"), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("clock wrong by 40")), "{told:?}");
+    // A guest whose last start is among the tasks runs since then.
+    let tasks = answer(&sim, "list_tasks", json!({ "vm": "204", "since": "7d" })).await;
+    assert_eq!(row(&tasks["tasks"], "id", &json!("204"))["type"], "vzstart", "{tasks}");
+    let status = answer(&sim, "get_vm_status", json!({ "vm": "204" })).await;
+    assert!(status["uptime"].as_str().unwrap().starts_with("2d"), "{status}");
 }

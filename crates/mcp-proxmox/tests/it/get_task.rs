@@ -131,7 +131,7 @@ async fn a_running_task_is_followed_to_its_end_and_shows_its_progress() {
     assert_eq!(row(&running["backups"], "vmid", &json!(123))["result"], "running");
     let waited = answer(&sim, "get_task", json!({ "upid": upid, "wait_seconds": 1 })).await;
     assert_eq!(waited["outcome"], "running");
-    assert!(notes(&waited).contains("still runs after"), "{waited}");
+    assert!(notes(&waited).contains("still runs after 1 s of waiting"), "{waited}");
     // It ends while it is followed.
     let status =
         json!({ "upid": upid, "status": "running", "type": "vzdump", "starttime": 1_796_000_000 });

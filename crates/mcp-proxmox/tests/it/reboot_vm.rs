@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     power::{answer, failure, on_100, posts, refusal, start, start_with},
-    support::notes,
+    support::{demo, notes, rows},
 };
 
 #[tokio::test]
@@ -95,4 +95,21 @@ async fn what_a_reboot_applies_of_the_configuration_is_told_before_and_afterward
     assert!(notes(&done).contains("pending before it: memory: "), "{done}");
     let none = answer(&start().await, "reboot_vm", json!({ "vm": "100", "dry_run": true })).await;
     assert!(!notes(&none).contains("pending"), "{none}");
+}
+
+#[tokio::test]
+async fn what_waited_for_the_next_start_is_in_force_after_it() {
+    for tools in [&["reboot_vm"][..], &["stop_vm", "start_vm"], &["shutdown_vm", "start_vm"]] {
+        let sim = demo().await;
+        sim.change(|demo| demo.guest_mut(111).unwrap().takes = Takes::AtOnce);
+        let before = answer(&sim, "get_vm_details", json!({ "vm": "postgres" })).await;
+        assert!(before["pending"].to_string().contains("memory: 32768 -> 49152"), "{before}");
+        for tool in tools {
+            answer(&sim, tool, json!({ "vm": "postgres" })).await;
+        }
+        let after = answer(&sim, "get_vm_details", json!({ "vm": "postgres" })).await;
+        assert!(after.get("pending").is_none(), "{tools:?}: {after}");
+        assert!(after["memory"].as_str().unwrap().starts_with("48.0 GiB"), "{after}");
+        assert_eq!(rows(&after["nics"]).len(), 2, "{after}");
+    }
 }

@@ -46,7 +46,7 @@ const CTS: [Row; 7] = [
     (201, "reverse-proxy", 2, 2, 1, 8, 41, 4, 31, "production", &["prod", "web"]),
     (202, "prometheus", 3, 2, 4, 64, 23, 9, 58, "infrastructure", &["monitoring"]),
     (203, "grafana", 3, 1, 1, 16, 23, 2, 37, "infrastructure", &["monitoring"]),
-    (204, "unifi", 1, 1, 2, 16, 41, 3, 63, "infrastructure", &["network"]),
+    (204, "unifi", 1, 1, 2, 16, 2, 3, 63, "infrastructure", &["network"]),
     (205, "vaultwarden", 2, 1, 1, 8, 23, 1, 18, "production", &["prod"]),
     (206, "redis", 3, 1, 2, 8, 23, 6, 73, "production", &["prod", "db"]),
 ];
@@ -203,19 +203,15 @@ fn tasks(now: u64) -> Vec<Task> {
         "INFO:  31% (12.4 GiB of 40.0 GiB) in 9m 31s, read: 21.3 MiB/s, write: 9.1 MiB/s",
         "INFO:  32% (12.8 GiB of 40.0 GiB) in 9m 50s, read: 21.6 MiB/s, write: 8.8 MiB/s",
     ]));
-    let warned = Task::ended(
-        "pve1",
-        "vzstart",
-        "204",
-        "admin@pve",
-        (now - 2 * DAY, now - 2 * DAY + 4),
-        "WARNINGS: 1",
-    );
+    // The present run of the container began with it, see `running`.
+    let begun = now - 2 * DAY - 204 * 37;
+    let warned =
+        Task::ended("pve1", "vzstart", "204", "admin@pve", (begun - 4, begun), "WARNINGS: 1");
     let log = ["WARN: Systemd 257 detected. You may need to enable nesting.", "TASK WARNINGS: 1"];
     tasks.push(warned.with_log(&log));
     tasks.push(Task::ended(
         "pve2",
-        "qmsuspend",
+        "qmpause",
         "122",
         "admin@pve",
         (now - DAY, now - DAY + 1),

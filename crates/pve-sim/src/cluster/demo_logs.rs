@@ -1,11 +1,14 @@
 //! What the nodes of the demo cluster wrote down: a quiet day, and what went wrong in it.
+//!
+//! **Invariant:** it says nothing that the nodes' figures contradict.
 
 use crate::cluster::{ClusterLogEntry, Journal, JournalEntry, Task};
 
 const MINUTE: u64 = 60;
 
-/// The journal of one of the nodes, up to now: a day without events, a restart two hours ago on the
-/// first, the storage that went away on the second, and what was said of these tasks.
+/// The journal of one of the nodes, up to now: a day without events, the storage that went away on the
+/// second, the disk and the time service that failed on the third, and what was said of these tasks. All are
+/// up for longer than their journals reach, so that none tells of a start.
 pub(super) fn journal(node: &str, now: u64, tasks: &[Task]) -> Journal {
     let mut entries = Vec::new();
     let mut add = |ago: u64, who: &str, priority: u8, text: &str| {
@@ -13,18 +16,11 @@ pub(super) fn journal(node: &str, now: u64, tasks: &[Task]) -> Journal {
     };
     match node {
         "pve1" => {
-            add(121 * MINUTE, "systemd", 6, "Shutting down.");
             add(
-                120 * MINUTE,
-                "kernel",
-                5,
-                "Linux version 6.17.4-2-pve (build@proxmox) #1 SMP PREEMPT_DYNAMIC",
-            );
-            add(
-                119 * MINUTE,
+                121 * MINUTE,
                 "kernel",
                 4,
-                "ACPI BIOS Warning (bug): Optional FADT field Pm2ControlBlock has valid Length but zero Address",
+                "perf: interrupt took too long (2513 > 2500), lowering kernel.perf_event_max_sample_rate to 79500",
             );
             add(
                 90 * MINUTE,
@@ -96,14 +92,37 @@ pub(super) fn journal(node: &str, now: u64, tasks: &[Task]) -> Journal {
             add(end, who, priority, text);
         }
     }
-    entries.sort_by_key(|entry| entry.time);
-    if node == "pve1" {
-        for entry in entries.iter_mut().filter(|it| it.time > (now - 121 * MINUTE + 1) * 1_000_000)
-        {
-            entry.boot = 1;
-        }
+    if node == "pve3" {
+        entries.extend(time_service(now));
     }
+    entries.sort_by_key(|entry| entry.time);
     Journal { filler: 20_000, entries }
+}
+
+/// How the time service ended: it lost its servers, and then its disk. What systemd says of a unit belongs to
+/// that unit.
+fn time_service(now: u64) -> impl Iterator<Item = JournalEntry> {
+    let lines = [
+        (286 * MINUTE, "chronyd", 6, "Can't synchronise: no selectable sources"),
+        (75 * MINUTE, "chronyd", 6, "Selected source 162.159.200.123 (2.debian.pool.ntp.org)"),
+        (75 * MINUTE - 1, "chronyd", 4, "System clock wrong by 40.862113 seconds"),
+        (
+            61 * MINUTE - 5,
+            "systemd",
+            5,
+            "chrony.service: Main process exited, code=killed, status=7/BUS",
+        ),
+        (61 * MINUTE - 5, "systemd", 4, "chrony.service: Failed with result 'signal'."),
+    ];
+    lines.into_iter().map(move |(ago, who, priority, text)| {
+        let time = (now - ago) * 1_000_000 + 250_000;
+        let mut entry = JournalEntry::new(time, who, priority, text);
+        entry.unit = Some("chrony.service".to_owned());
+        if who == "systemd" {
+            entry.pid = Some(1);
+        }
+        entry
+    })
 }
 
 /// The cluster's log, from what the tasks did.

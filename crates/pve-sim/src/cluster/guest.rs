@@ -43,6 +43,8 @@ pub struct Guest {
     pub uptime: u64,
     /// When it was started, if that was while the simulator ran.
     pub started: Option<Instant>,
+    /// When it ran before that, from when to when, in Unix seconds: the databases keep what its figures were.
+    pub ran: Vec<(u64, u64)>,
     /// The process on the node, while it runs.
     pub pid: u32,
     /// Whether the guest agent is switched on in its configuration.
@@ -195,6 +197,7 @@ impl Guest {
             usage: Usage::default(),
             uptime: 0,
             started: None,
+            ran: Vec::new(),
             pid: 0,
             agent: false,
             serial: false,

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Cluster, Guest, Kind, State, Task, Usage};
+use super::{Cluster, Guest, Kind, State, Task, Usage, changes};
 use crate::date;
 
 /// How long it takes until something that was asked of a guest is done.
@@ -199,7 +199,12 @@ impl Cluster {
 fn apply(guest: &mut Guest, change: Change) {
     let pid = guest.pid.max(1000 + guest.vmid) + 7;
     let run = |guest: &mut Guest| {
+        // What wakes goes on with what it had.
+        let is_hibernated = guest.lock.as_deref() == Some("suspended");
         stop(guest);
+        if !is_hibernated {
+            changes::apply(guest);
+        }
         let started = guest.clone().running(1);
         let now = Some(Instant::now());
         *guest = Guest { lock: None, state: State::Running, pid, started: now, ..started };
@@ -209,7 +214,10 @@ fn apply(guest: &mut Guest, change: Change) {
         Change::Run | Change::Reboot => run(guest),
         Change::Resume if guest.state == State::Stopped => run(guest),
         Change::Resume => guest.state = State::Running,
-        Change::Stop => stop(guest),
+        Change::Stop => {
+            stop(guest);
+            changes::apply(guest);
+        }
         Change::Pause if guest.kind == Kind::Qemu => guest.state = State::Paused,
         // What did not run when it was reset waits at its beginning (tried with QEMU itself).
         Change::Reset if guest.state != State::Running => guest.state = State::Prelaunch,
@@ -223,6 +231,11 @@ fn apply(guest: &mut Guest, change: Change) {
 }
 
 fn stop(guest: &mut Guest) {
+    if guest.is_up() {
+        let now = date::unix_now();
+        let since = guest.started.map_or(0, |started| started.elapsed().as_secs());
+        guest.ran.push((now.saturating_sub(guest.uptime + since), now));
+    }
     guest.state = State::Stopped;
     let Usage { received, sent, read, written, .. } = &mut guest.usage;
     for count in [received, sent, read, written] {

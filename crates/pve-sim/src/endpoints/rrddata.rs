@@ -69,6 +69,8 @@ struct Point {
     step: u64,
     /// How long ago it is.
     age: u64,
+    /// For how long the simulator runs: so much longer runs what ran at its start.
+    elapsed: u64,
     moves: bool,
     is_nine: bool,
     /// The largest of the averages that a point is made of, instead of their average.
@@ -90,6 +92,7 @@ fn points(call: &Call<'_>, put: impl Fn(&mut Object<'_>, Point)) -> Answer {
     }
     let cluster = &call.world.cluster;
     let (grid, now) = (Grid::of(timeframe, &cluster.version), date::unix_now());
+    let elapsed = call.world.started.elapsed().as_secs();
     let is_peak = call.value("cf") == "MAX";
     Answer::json(Json::data_list(|list| {
         for time in grid.times(now) {
@@ -97,6 +100,7 @@ fn points(call: &Call<'_>, put: impl Fn(&mut Object<'_>, Point)) -> Answer {
                 time,
                 step: grid.step,
                 age: now - time,
+                elapsed,
                 moves: cluster.moves,
                 is_nine: cluster.version.at_least(9, 0),
                 is_peak,
@@ -150,7 +154,7 @@ fn of_storage(call: &Call<'_>) -> Answer {
 }
 
 fn put_node(row: &mut Object<'_>, node: &Node, point: Point) {
-    if !node.online || node.silent || point.age > node.uptime {
+    if !node.online || node.silent || point.age > node.uptime + point.elapsed {
         return;
     }
     let seed = node.id * 7919;
@@ -189,8 +193,10 @@ fn put_guest(row: &mut Object<'_>, guest: &Guest, point: Point) {
     row.number("maxcpu", guest.cores);
     row.number("maxmem", guest.memory);
     row.number("maxdisk", guest.disk);
-    let is_up = guest.is_up() && point.age <= guest.uptime;
-    if !is_up {
+    let since = guest.started.map_or(point.elapsed, |started| started.elapsed().as_secs());
+    let runs = guest.is_up() && point.age <= guest.uptime + since;
+    let ran = guest.ran.iter().any(|(from, to)| (*from..=*to).contains(&point.time));
+    if !runs && !ran {
         // Of a guest that does not run only its limits are sent (read).
         return;
     }

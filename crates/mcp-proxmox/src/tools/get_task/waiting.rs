@@ -30,14 +30,15 @@ pub(super) async fn wait(
     let mut pause = FIRST;
     let mut way = Way::default();
     while status.is_running() {
-        let next = Instant::now() + pause;
-        if next > latest {
+        let now = Instant::now();
+        if now >= latest {
+            let waited = latest.saturating_duration_since(began).as_secs_f64().round();
             return Some(format!(
-                "it still runs after {} s of waiting: call again with wait_seconds to go on",
-                began.elapsed().as_secs()
+                "it still runs after {waited} s of waiting: call again with wait_seconds to go on"
             ));
         }
-        sleep_until(next).await;
+        // The last look is at the end of the time that was asked for, also where a pause would go beyond it.
+        sleep_until((now + pause).min(latest)).await;
         pause = PAUSE;
         match pve.get(pve_client::task_log::status(upid)).await {
             Ok(now) => *status = now,

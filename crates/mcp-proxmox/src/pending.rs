@@ -2,7 +2,7 @@
 
 use pve_client::guest::Pending;
 
-use crate::answer::clean::label;
+use crate::answer::clean::{label, quoted};
 
 /// How many changes are named in a sentence.
 const NAMED: usize = 6;
@@ -30,9 +30,10 @@ pub fn changes(rows: &[Pending]) -> Vec<String> {
     changes
 }
 
-/// The changes as a part of a sentence. `None` where there are none.
+/// The changes as a part of a sentence, each in quotes, since others wrote the values. `None` where there are none.
 pub fn told(changes: &[String]) -> Option<String> {
-    let named = changes.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let named =
+        changes.iter().take(NAMED).map(|change| quoted(change)).collect::<Vec<_>>().join(", ");
     match changes.len().checked_sub(NAMED) {
         _ if changes.is_empty() => None,
         None | Some(0) => Some(named),
@@ -66,10 +67,10 @@ mod tests {
         assert_eq!(changes, ["cipassword: changed", "memory: 256 -> 512", "net1: removed"]);
         assert_eq!(
             told(&changes).unwrap(),
-            "cipassword: changed, memory: 256 -> 512, net1: removed"
+            "`cipassword: changed`, `memory: 256 -> 512`, `net1: removed`"
         );
         assert_eq!(told(&[]), None);
         let many: Vec<String> = (0..9).map(|nth| format!("net{nth}: removed")).collect();
-        assert!(told(&many).unwrap().ends_with("net5: removed and 3 more"));
+        assert!(told(&many).unwrap().ends_with("`net5: removed` and 3 more"));
     }
 }

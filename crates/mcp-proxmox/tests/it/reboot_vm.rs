@@ -88,11 +88,11 @@ async fn what_a_reboot_applies_of_the_configuration_is_told_before_and_afterward
     let dry = answer(&sim, "reboot_vm", json!({ "vm": "100", "dry_run": true })).await;
     let told = notes(&dry);
     assert!(
-        told.contains("pending changes are applied by it: memory: ") && told.contains("-> 4096"),
+        told.contains("pending changes are applied by it: `memory: ") && told.contains("-> 4096"),
         "{told}"
     );
     let done = answer(&sim, "reboot_vm", json!({ "vm": "100" })).await;
-    assert!(notes(&done).contains("pending before it: memory: "), "{done}");
+    assert!(notes(&done).contains("pending before it: `memory: "), "{done}");
     let none = answer(&start().await, "reboot_vm", json!({ "vm": "100", "dry_run": true })).await;
     assert!(!notes(&none).contains("pending"), "{none}");
 }

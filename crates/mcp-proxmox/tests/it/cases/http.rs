@@ -58,8 +58,8 @@ async fn q021_every_wrong_parameter_is_told_with_its_reason() {
     // One that is only a filter, or a form: the question is asked again without it.
     for lacking in ["structured", "priority"] {
         let sim = Sim::start(still()).await.unwrap();
-        sim.answer(refusing("/nodes/pve1/journal", json!({ lacking: unknown })).times(1));
-        let arguments = json!({ "node": "pve1", "severity": "warning", "limit": 5 });
+        sim.answer(refusing("/nodes/pve3/journal", json!({ lacking: unknown })).times(1));
+        let arguments = json!({ "node": "pve3", "severity": "warning", "limit": 5 });
         let log = answer(&sim, "get_system_log", arguments).await;
         assert!(!rows(&log["lines"]).is_empty(), "{lacking}: {log}");
         let journals: Vec<_> =

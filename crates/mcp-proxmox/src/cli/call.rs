@@ -19,7 +19,7 @@ use crate::{
 const UNKNOWN: u8 = 3;
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong arguments or settings, 3 a write was sent and is not known to be \
-                          done (its outcome is no `done`: still running, unknown), 130 and 143 interrupted";
+                          done (its outcome is no `done`: still running, unknown), 129, 130 and 143 told to end by SIGHUP, SIGINT or SIGTERM";
 
 pub(super) fn command() -> Command {
     Command::new("call")
@@ -157,7 +157,10 @@ fn save(png: &[u8], options: &ArgMatches) -> ExitCode {
         return ExitCode::SUCCESS;
     };
     match std::fs::write(file, png) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            tell(&format!("the picture was written to `{file}`"));
+            ExitCode::SUCCESS
+        }
         Err(error) => complain(&format!("the picture cannot be written to `{file}`: {error}"), 1),
     }
 }

@@ -44,7 +44,7 @@ pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
             let complaint = if is_mute {
                 MUTE.to_owned()
             } else {
-                Failure::from_pve("ask PVE for its version", &error).within_check().to_string()
+                told("ask PVE for its version", &error, world)
             };
             print(&format!("\n{complaint}"))?;
             return Ok(ExitCode::FAILURE);
@@ -81,12 +81,33 @@ pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
             Ok(code)
         }
         Err(error) => {
-            let failure = Failure::from_pve("ask PVE for the token's privileges", &error);
-            print(&format!("\n{}", failure.for_token(world.config.pve.token.id()).within_check()))?;
+            print(&format!("\n{}", told("ask PVE for the token's privileges", &error, world)))?;
             Ok(ExitCode::FAILURE)
         }
     }
 }
+
+/// What failed, for somebody at a shell: tools are no help where nothing answers, and the node's own services are.
+fn told(asked: &str, error: &Error, world: &World) -> String {
+    let failure = Failure::from_pve(asked, error);
+    let failure = failure.for_token(world.config.pve.token.id()).within_check();
+    let failed = error.refusal().is_some_and(|refusal| (500..=594).contains(&refusal.status));
+    if matches!(error, Error::Lost { .. }) {
+        failure.hint(HANGS).to_string()
+    } else if failed && failure.advice().is_none() {
+        failure.hint(FAILS).to_string()
+    } else {
+        failure.to_string()
+    }
+}
+
+/// What is said where PVE took the request and no answer came.
+const HANGS: &str = "the node may be overloaded, or its pveproxy or pvedaemon hangs: `uptime` and `journalctl -u pveproxy -u \
+    pvedaemon` on it tell, `systemctl restart pveproxy pvedaemon` does no harm to guests; another node in PVE_HOST may answer";
+
+/// What is said where PVE itself failed.
+const FAILS: &str = "PVE itself failed: `journalctl -u pveproxy -u pvedaemon -u pve-cluster` on the node tells why; another node \
+    in PVE_HOST may answer";
 
 /// Of several hosts, how each of them is by itself. That one is down is told, and no failure: the others are
 /// there for that.

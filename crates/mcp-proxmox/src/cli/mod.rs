@@ -3,7 +3,7 @@
 //! Flags are made from the table of settings, so that every variable has its flag and its help.
 //! **In `serve`, standard output belongs to the protocol**: people are spoken to on standard error.
 //! Exit codes: 0 done, 1 the work failed, 2 the call of the program or its configuration is wrong, 3 a write was sent
-//! and is not known to be done, 130 and 143 the program was told to end by SIGINT or SIGTERM.
+//! and is not known to be done, 129, 130 and 143 the program was told to end by SIGHUP, SIGINT or SIGTERM.
 
 mod call;
 mod check;
@@ -301,7 +301,10 @@ fn helpful(command: Command, arguments: &[OsString]) -> Command {
             let is_setting = argument.get_help_heading() == Some(SETTINGS);
             argument.hide(is_setting)
         })
-        .mut_subcommands(|command| command.after_help("Settings: `mcp-proxmox --help` lists them."))
+        .mut_subcommands(|command| {
+            let own = command.get_after_help().map(|own| format!("{own}\n\n")).unwrap_or_default();
+            command.after_help(format!("{own}Settings: `mcp-proxmox --help` lists them."))
+        })
 }
 
 /// The heading of the settings in the help.

@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use super::list::each;
+
 /// A set of VMs and containers, by vmid, tag or pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuestSet {
@@ -76,7 +78,7 @@ impl FromStr for GuestSet {
             return Ok(Self::default());
         }
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-        let members = parts.map(member).collect::<Result<Vec<_>, _>>()?;
+        let members = each(parts, member)?;
         if members.is_empty() && !text.trim().is_empty() {
             return Err("it names no VM or container".to_owned());
         }

@@ -4,14 +4,15 @@ use std::net::Ipv6Addr;
 
 use pve_client::Host;
 
+use super::list::each;
+
 /// The hosts of a comma-separated list. `port` is for those that name none.
 pub(super) fn list(text: &str, port: u16) -> Result<Vec<Host>, String> {
     let hosts: Vec<_> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
     if hosts.is_empty() {
         return Err("it names no host".to_owned());
     }
-    let hosts: Vec<Host> =
-        hosts.into_iter().map(|part| host(part, port)).collect::<Result<_, _>>()?;
+    let hosts: Vec<Host> = each(hosts, |part| host(part, port))?;
     for (nth, host) in hosts.iter().enumerate() {
         if hosts.iter().take(nth).any(|other| other == host) {
             return Err(format!("it names `{host}` twice"));

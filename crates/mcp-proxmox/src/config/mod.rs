@@ -4,9 +4,11 @@
 //! **The secret is never repeated**, not even a part of it. Whether PVE can be reached is not looked at
 //! here: clients may start the server only to see what it offers.
 
+mod file;
 mod guest_set;
 mod host;
 mod identity;
+mod list;
 mod pins;
 mod placeholder;
 mod reading;
@@ -20,7 +22,7 @@ use pve_client::{Host, Settings, Tls, Token};
 pub use self::guest_set::GuestSet;
 pub(crate) use self::reading::at_home;
 use self::{
-    reading::{Reading, log_filter, time_zone},
+    reading::{Reading, log_filter},
     settings::Setting,
 };
 use crate::{
@@ -135,7 +137,7 @@ impl Config {
             );
         }
         let output = read.parsed(&settings::OUTPUT).unwrap_or_default();
-        let zone = read.one(&settings::TIMEZONE, time_zone).unwrap_or(TimeZone::UTC);
+        let zone = read.zone();
         let audit_log = read.one(&settings::AUDIT_LOG, |text| {
             let file = at_home(text);
             Audit::check(&file).map(|()| file)

@@ -4,7 +4,7 @@
 
 use pve_client::{Fingerprint, Host};
 
-use super::reading::parts;
+use super::list::parts;
 use crate::answer::clean::quoted;
 
 /// A certificate that is trusted, and the host for which it is, if not for all.

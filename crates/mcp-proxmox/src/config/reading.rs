@@ -11,7 +11,9 @@ use tracing::level_filters::LevelFilter;
 use zeroize::Zeroizing;
 
 use super::{
-    Mistake, ToolChoice, identity, pins,
+    Mistake, ToolChoice, file, identity,
+    list::{each, parts},
+    pins,
     placeholder::{is_placeholder, placeholder_in},
     settings::{self, Setting},
 };
@@ -153,13 +155,11 @@ impl Reading<'_> {
         if text.len() < LEAST {
             return false;
         }
-        let secret = self.value(&settings::TOKEN_SECRET).or_else(|| {
+        let secret = self.value(&settings::TOKEN_SECRET).map(Zeroizing::new).or_else(|| {
             let path = at_home(&self.value(&settings::TOKEN_SECRET_FILE)?);
-            let is_small =
-                std::fs::metadata(&path).is_ok_and(|data| data.is_file() && data.len() <= 4096);
-            is_small.then(|| std::fs::read_to_string(&path).ok())?
+            file::read_text(&path, file::SECRET).ok()
         });
-        let secret = secret.map(Zeroizing::new).unwrap_or_default();
+        let secret = secret.unwrap_or_default();
         // As it may be copied, it has the token's id before it.
         let bare = unquoted(&secret).rsplit('=').next().unwrap_or_default();
         // What cannot be seen is taken out of what is shown, and so it hides nothing here.
@@ -259,20 +259,10 @@ impl Reading<'_> {
 
     fn secret_file(&mut self, path: &Path) -> Option<Zeroizing<String>> {
         let named = clean::label(&path.to_string_lossy());
-        // A device or a pipe would be read for ever.
-        let is_fit = |data: std::fs::Metadata| data.is_file() && data.len() <= 4096;
-        if std::fs::metadata(path).is_ok_and(|data| !is_fit(data)) {
-            let wrong = format!("`{named}` is not a small regular file");
-            self.wrong(&settings::TOKEN_SECRET_FILE, wrong);
-            return None;
-        }
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => Zeroizing::new(text),
-            Err(error) => {
-                self.wrong(
-                    &settings::TOKEN_SECRET_FILE,
-                    format!("`{named}` cannot be read: {error}"),
-                );
+        let text = match file::read_text(path, file::SECRET) {
+            Ok(text) => text,
+            Err(wrong) => {
+                self.wrong(&settings::TOKEN_SECRET_FILE, format!("`{named}` {wrong}"));
                 return None;
             }
         };
@@ -302,6 +292,15 @@ impl Reading<'_> {
         }
     }
 
+    /// How times are shown.
+    pub(super) fn zone(&mut self) -> TimeZone {
+        let zone = self.one(&settings::TIMEZONE, time_zone).unwrap_or(TimeZone::UTC);
+        if zone.is_unknown() {
+            self.warnings.push("PVE_TIMEZONE=local: this machine's own time zone cannot be read (the variable TZ may be wrong), so times are shown in UTC".to_owned());
+        }
+        zone
+    }
+
     /// How connections are secured. A host may have pins of its own.
     pub(super) fn tls(&mut self, hosts: &mut [Host]) -> Option<Tls> {
         let before = self.mistakes.len();
@@ -312,8 +311,8 @@ impl Reading<'_> {
             Ok(pins.into_iter().map(|(_, pin)| pin).collect())
         });
         let bundle = self.one(&settings::TLS_CA_FILE, |path| {
-            let pem = std::fs::read(at_home(path))
-                .map_err(|error| format!("it cannot be read: {error}"))?;
+            let pem = file::read(&at_home(path), file::CERTIFICATES);
+            let pem = pem.map_err(|wrong| format!("it {wrong}"))?;
             CaBundle::from_pem(&pem).map_err(|error| error.to_string())
         });
         let trust = match (verify, pins, bundle) {
@@ -349,45 +348,30 @@ fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
-/// The parts of a list, of which there must be one at least. `what` is what a part is.
-pub(super) fn parts<'a>(
-    text: &'a str,
-    separators: &[char],
-    what: &str,
-) -> Result<Vec<&'a str>, String> {
-    let parts: Vec<_> = text.split(separators).filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() { Err(format!("it names no {what}")) } else { Ok(parts) }
-}
-
 fn server_names(text: &str) -> Result<Vec<ServerName>, String> {
-    let parts = parts(text, &[',', ' '], "name")?;
-    let name = |part: &str| part.parse().map_err(|error: InvalidServerName| error.to_string());
-    parts.into_iter().map(name).collect()
+    each(parts(text, &[',', ' '], "name")?, |part| {
+        part.parse()
+            .map_err(|error: InvalidServerName| format!("`{}`: {error}", clean::label(part)))
+    })
 }
 
 fn tool_names(text: &str) -> Result<Vec<String>, String> {
     let known =
         || ALL.iter().map(|entry| entry.name).chain(Toolset::ALL.iter().map(|set| set.name()));
-    let mut unknown = Vec::new();
-    let mut names = Vec::new();
-    for name in parts(text, &[',', ' '], "tool")? {
+    let name = |name: &str| {
         if known().any(|known| known == name) {
-            names.push(name.to_owned());
-        } else {
-            let near = nearest(name, known())
-                .map(|near| format!(", did you mean `{near}`?"))
-                .unwrap_or_default();
-            unknown.push(format!("there is no tool or toolset `{}`{near}", clean::label(name)));
+            return Ok(name.to_owned());
         }
-    }
-    if unknown.is_empty() {
-        Ok(names)
-    } else {
-        Err(format!("{}; `mcp-proxmox tools` lists them", unknown.join("; ")))
-    }
+        let near = nearest(name, known())
+            .map(|near| format!(", did you mean `{near}`?"))
+            .unwrap_or_default();
+        Err(format!("there is no tool or toolset `{}`{near}", clean::label(name)))
+    };
+    each(parts(text, &[',', ' '], "tool")?, name)
+        .map_err(|unknown| format!("{unknown}; `mcp-proxmox tools` lists them"))
 }
 
-pub(super) fn time_zone(text: &str) -> Result<TimeZone, String> {
+fn time_zone(text: &str) -> Result<TimeZone, String> {
     if text.eq_ignore_ascii_case("local") {
         return Ok(TimeZone::system());
     }

@@ -180,8 +180,8 @@ fn unsent_advice(unsent: &Unsent) -> &'static str {
         }
         UnsentKind::Tls(problem) => tls::advice(problem),
         _ if is_refused_by_this_machine(unsent) => {
-            "only the user can mend this: PVE_HOST is this machine itself, and within a container that container; name the \
-             node as it is reached from there. What runs around a container is `host.docker.internal` in Docker Desktop, and \
+            "only the user can mend this: PVE_HOST is this machine itself (where a tunnel may be down), and within a container that \
+             container; name the node as it is reached from there. What runs around a container is `host.docker.internal` in Docker Desktop, and \
              elsewhere with `--network host`; `mcp-proxmox check` shows it step by step"
         }
         _ if !unsent.others.is_empty() => {

@@ -21,19 +21,22 @@ pub(super) fn advice(problem: &TlsProblem) -> &'static str {
         }
         TlsProblem::WrongName { .. } => {
             "only the user can mend this: set PVE_HOST to one of these names, or PVE_TLS_SERVER_NAME to the one to verify, or \
-             PVE_TLS_FINGERPRINT to the fingerprint after comparing it on the node (`pvenode cert info`)"
+             PVE_TLS_FINGERPRINT (instead of PVE_TLS_CA_FILE, where that is set) to the fingerprint after comparing it on the node \
+             (`pvenode cert info`)"
         }
         TlsProblem::NotPinned { .. } => {
             "only the user can mend this: if the node's certificate was renewed, compare the fingerprint there (`pvenode cert \
              info`) and set PVE_TLS_FINGERPRINT; if it was not, somebody may be in between"
         }
         TlsProblem::AuthorityAsServer { .. } | TlsProblem::UnusableCertificate { .. } => {
-            "only the user can mend this: set PVE_TLS_FINGERPRINT to the fingerprint after comparing it on the node (`pvenode cert info`)"
+            "only the user can mend this: set PVE_TLS_FINGERPRINT (instead of PVE_TLS_CA_FILE, where that is set) to the fingerprint \
+             after comparing it on the node (`pvenode cert info`)"
         }
         TlsProblem::Expired { .. } | TlsProblem::NotYetValid { .. } => {
             "only an administrator can mend this: check both clocks, then renew the certificate on the node, with `pvecm \
              updatecerts --force` where PVE has made it, with `pvenode acme cert renew` where ACME has; until then \
-             PVE_TLS_FINGERPRINT trusts exactly this one, once its fingerprint is compared"
+             PVE_TLS_FINGERPRINT (instead of PVE_TLS_CA_FILE, where that is set) trusts exactly this one, once its fingerprint is \
+             compared"
         }
         TlsProblem::NotItsKey => {
             "only the user can mend this: somebody in between may be showing a certificate that is not theirs; do not go on \

@@ -5,7 +5,7 @@ use super::view::AUDITOR;
 use crate::answer::clean::label;
 
 /// Where it is not known which privilege is missing, or where.
-pub const SOME_ROLE: &str = "its owner can give its user a role that holds it";
+pub const SOME_ROLE: &str = "its owner can give it and its user a role that holds what was asked, such as PVEAuditor for what only looks";
 
 /// What stands for the token's user until it is known whose token it is.
 const USER: &str = "USER@REALM";

@@ -92,6 +92,29 @@ fn the_help_of_a_command_is_about_that_command() {
 }
 
 #[test]
+fn the_help_of_call_names_every_exit_code() {
+    let (_, help, _) = run(program().args(["call", "--help"]));
+    let codes = help.split("Exit codes: ").nth(1).unwrap();
+    for code in ["0 done", "1 failed", "2 wrong", "3 a write", "129, 130 and 143"] {
+        let said = codes.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(code), "{code}: {help}");
+    }
+}
+
+#[test]
+fn where_a_picture_was_saved_is_told_beside_the_answer() {
+    let file = std::env::temp_dir().join(format!("mcp-proxmox-save-{}.png", std::process::id()));
+    let mut command = program();
+    command.args(["--demo", "call", "get_vm_screenshot", "vm=101", "--save"]).arg(&file);
+    let (code, stdout, stderr) = run(&mut command);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(std::fs::read(&file).unwrap().starts_with(b"\x89PNG"));
+    std::fs::remove_file(&file).unwrap();
+    let told = format!("the picture was written to `{}`", file.display());
+    assert!(stderr.contains(&told) && !stdout.contains(&told), "{stderr}");
+}
+
+#[test]
 fn the_demo_cluster_is_not_taken_for_a_real_one() {
     let (code, stdout, _) = run(program().args(["--demo", "check"]));
     assert_eq!(code, 0);
@@ -231,6 +254,7 @@ async fn check_says_where_it_fails() {
         "{stdout}"
     );
     assert!(stdout.contains("hint: ") && !stdout.contains("mcp-proxmox check"), "{stdout}");
+    assert!(stdout.contains("a tunnel may be down"), "{stdout}");
 }
 
 #[test]

@@ -79,7 +79,11 @@ fn the_page_on_configuration_is_current() {
         which name the certificate is for (`ssh -L 8006:pve1.lan:8006 admin@gateway`, then `PVE_HOST=127.0.0.1` and \
         `PVE_TLS_SERVER_NAME=pve1.lan`). A reverse proxy in front of PVE is fine: its address, and its path if it has one, is \
         `PVE_HOST`.\n\n\
-        ## What a mistake looks like\n\n";
+        ## Exit codes\n\n";
+    let (_, help, _) = run(program().args(["call", "--help"]));
+    let codes = help.split("Exit codes: ").nth(1).and_then(|rest| rest.split("\n\n").next());
+    let codes = codes.unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    let _ = write!(page, "Of every command: {codes}.\n\n## What a mistake looks like\n\n");
     let wrong = BTreeMap::from([
         ("PVE_HOST", "http://pve1.lan"),
         ("PVE_PORT", "eight"),

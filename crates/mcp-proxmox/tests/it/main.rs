@@ -86,6 +86,7 @@ mod secrets_of_tools;
 mod send_vm_keys;
 mod setting_up;
 mod sharing;
+mod shells;
 mod shutdown_vm;
 mod slope;
 mod soak;

@@ -53,7 +53,8 @@ pub(super) enum Merged {
     Taken,
 }
 
-/// Merges an entry into a JSON file at `path`.
+/// Merges an entry into a JSON file at `path`. **Of an entry that is there, only what says how the server is started or
+/// reached is replaced**: whether it is switched on, what the client may do without asking, and comments are the user's.
 pub(super) fn merge_json(
     text: &str,
     path: &[&str],
@@ -62,12 +63,51 @@ pub(super) fn merge_json(
 ) -> Result<Merged, String> {
     let mut document = Document::new(text)?;
     let there = document.get(path)?;
-    if there.as_ref() == Some(entry) {
+    match &there {
+        None => document.set(path, entry)?,
+        Some(there) => update(&mut document, path, there, entry, starts_otherwise)?,
+    }
+    if there.is_some() && document.get(path)? == there {
         return Ok(Merged::Same);
     }
     if there.is_some() && existing == Existing::Keep {
         return Ok(Merged::Taken);
     }
-    document.set(path, entry)?;
     Ok(Merged::Changed(document.into_text()))
+}
+
+/// Whether this would start or reach another server than the entry that is merged, which does not have it.
+fn starts_otherwise(key: &str, value: &Value) -> bool {
+    match key {
+        "type" => value != "stdio",
+        "envFile" | "url" | "serverUrl" | "httpUrl" | "headers" | "oauth" => true,
+        _ => false,
+    }
+}
+
+/// Changes what differs, and takes out what is not to stay.
+fn update(
+    document: &mut Document,
+    path: &[&str],
+    there: &Value,
+    entry: &Value,
+    goes: fn(&str, &Value) -> bool,
+) -> Result<(), String> {
+    let (Value::Object(before), Value::Object(after)) = (there, entry) else {
+        return if there == entry { Ok(()) } else { document.set(path, entry) };
+    };
+    let below = |key| [path, &[key]].concat();
+    for (key, value) in before {
+        if !after.contains_key(key) && goes(key, value) {
+            document.remove(&below(key))?;
+        }
+    }
+    for (key, value) in after {
+        match before.get(key) {
+            // What is within, such as the environment, is the server's alone.
+            Some(old) => update(document, &below(key), old, value, |_, _| true)?,
+            None => document.set(&below(key), value)?,
+        }
+    }
+    Ok(())
 }

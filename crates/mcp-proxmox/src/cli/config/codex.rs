@@ -33,14 +33,23 @@ fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, Stri
         .as_table_like_mut()
         .ok_or_else(|| "`mcp_servers` in it is not a table".to_owned())?;
     let name = &server.name;
-    let entry = entry(server);
-    if let Some(there) = servers.get(name) {
-        if there.as_table_like().is_some_and(|there| same(there, &entry)) {
-            return Ok(Merged::Same);
+    let mut entry = entry(server);
+    if let Some(there) = servers.get_mut(name).and_then(Item::as_table_like_mut) {
+        let before = of_table(there);
+        if ["startup_timeout_sec", "startup_timeout_ms"].iter().any(|key| there.contains_key(key)) {
+            entry.remove("startup_timeout_sec");
         }
-        if existing == Existing::Keep {
-            return Ok(Merged::Taken);
-        }
+        update(there, &entry, starts_otherwise);
+        return Ok(if of_table(there) == before {
+            Merged::Same
+        } else if existing == Existing::Keep {
+            Merged::Taken
+        } else {
+            Merged::Changed(document.to_string())
+        });
+    }
+    if servers.contains_key(name) && existing == Existing::Keep {
+        return Ok(Merged::Taken);
     }
     let item = if is_inline {
         Item::Value(Value::InlineTable(entry.into_inline_table()))
@@ -49,6 +58,40 @@ fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, Stri
     };
     servers.insert(name, item);
     Ok(Merged::Changed(document.to_string()))
+}
+
+/// Whether this would start or reach another server than the entry that is merged, which does not have it.
+fn starts_otherwise(key: &str) -> bool {
+    const KEYS: [&str; 6] =
+        ["env", "env_vars", "url", "bearer_token_env_var", "http_headers", "env_http_headers"];
+    KEYS.contains(&key)
+}
+
+/// Changes what differs, and takes out what is not to stay; the rest of the entry and its comments are the user's.
+fn update(there: &mut dyn TableLike, entry: &dyn TableLike, goes: fn(&str) -> bool) {
+    let gone = there.iter().map(|(key, _)| key.to_owned());
+    let gone: Vec<_> = gone.filter(|key| goes(key) && !entry.contains_key(key)).collect();
+    for key in gone {
+        there.remove(&key);
+    }
+    for (key, new) in entry.iter() {
+        if let (Some(old), Some(new)) =
+            (there.get_mut(key).and_then(Item::as_table_like_mut), new.as_table_like())
+        {
+            // What is within, which is the environment, is the server's alone.
+            update(old, new, |_| true);
+            continue;
+        }
+        match (there.get_mut(key).and_then(Item::as_value_mut), new.as_value()) {
+            (Some(old), Some(new)) if old.to_string().trim() != new.to_string().trim() => {
+                let decor = old.decor().clone();
+                *old = new.clone();
+                *old.decor_mut() = decor;
+            }
+            (Some(_), Some(_)) => {}
+            _ => drop(there.insert(key, new.clone())),
+        }
+    }
 }
 
 fn entry(server: &Server) -> Table {
@@ -69,19 +112,6 @@ fn entry(server: &Server) -> Table {
         entry.insert("startup_timeout_sec", value(60));
     }
     entry
-}
-
-/// Whether two tables mean the same, however they are written.
-fn same(one: &dyn TableLike, other: &dyn TableLike) -> bool {
-    one.len() == other.len()
-        && one.iter().all(|(key, item)| {
-            let Some(counterpart) = other.get(key) else { return false };
-            match (item.as_table_like(), counterpart.as_table_like()) {
-                (Some(one), Some(other)) => same(one, other),
-                (None, None) => item.to_string().trim() == counterpart.to_string().trim(),
-                _ => false,
-            }
-        })
 }
 
 /// What the file holds, for a comparison.
@@ -158,6 +188,37 @@ mod tests {
         let replaced =
             merge("[mcp_servers.proxmox]\ncommand = 'mine'", &server(), Existing::Replace);
         assert!(matches!(replaced, Ok(Merged::Changed(text)) if !text.contains("mine")));
+    }
+
+    /// Whether two tables mean the same, however they are written.
+    fn same(one: &dyn TableLike, other: &dyn TableLike) -> bool {
+        one.len() == other.len()
+            && one.iter().all(|(key, item)| {
+                let Some(counterpart) = other.get(key) else { return false };
+                match (item.as_table_like(), counterpart.as_table_like()) {
+                    (Some(one), Some(other)) => same(one, other),
+                    (None, None) => item.to_string().trim() == counterpart.to_string().trim(),
+                    _ => false,
+                }
+            })
+    }
+
+    #[test]
+    fn what_is_the_users_own_in_an_entry_stays() {
+        let text = "[mcp_servers.proxmox]\n# of the program\ncommand = 'mine' # said of it\nurl = 'https://x'\nenabled = false\nstartup_timeout_sec = 90\n\n[mcp_servers.proxmox.env]\n# of the host\nPVE_HOST = 'other'\nOLD = '1'\n\n[mcp_servers.proxmox.tools.a]\napproval_mode = 'x'\n";
+        let Ok(Merged::Changed(after)) = merge(text, &server(), Existing::Replace) else {
+            panic!("it is another one")
+        };
+        for kept in [
+            "# of the program\ncommand = \"npx\" # said of it\n",
+            "enabled = false\nstartup_timeout_sec = 90\n",
+            "# of the host\nPVE_HOST = \"pve\"\n",
+            "[mcp_servers.proxmox.tools.a]\napproval_mode = 'x'\n",
+        ] {
+            assert!(after.contains(kept), "{kept} is not in {after}");
+        }
+        assert!(!after.contains("url") && !after.contains("OLD"), "{after}");
+        assert!(matches!(merge(&after, &server(), Existing::Keep), Ok(Merged::Same)));
     }
 
     fn tables() -> impl Strategy<Value = String> {

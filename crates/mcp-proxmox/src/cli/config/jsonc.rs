@@ -4,6 +4,8 @@
 //! scanned, never printed anew: what is not the place to change cannot be lost. A text that cannot be read is
 //! refused.
 
+mod removal;
+
 use std::ops::Range;
 
 /// A value, and where it stands in the text.
@@ -22,6 +24,8 @@ enum Kind {
 
 #[derive(Debug)]
 struct Member {
+    /// Where its key begins.
+    start: usize,
     key: String,
     value: Value,
 }
@@ -301,13 +305,14 @@ impl<'a> Scan<'a> {
             if scan.peek() != Some('"') {
                 return Err(scan.wrong("a name in quotes is missing"));
             }
+            let start = scan.at;
             let key = scan.string()?;
             scan.blank()?;
             if scan.peek() != Some(':') {
                 return Err(scan.wrong("a colon is missing"));
             }
             scan.at += 1;
-            members.push(Member { key, value: scan.value()? });
+            members.push(Member { start, key, value: scan.value()? });
             Ok(())
         })?;
         Ok(Kind::Object(members))

@@ -33,7 +33,7 @@ use self::{
     client::{Client, Existing, Merged, Secret},
     place::Places,
     server::{Server, Via},
-    writing::Original,
+    writing::{Original, Unreplaced},
 };
 use super::{
     complain, is_demo, print, tell, unless_of_the_demo, variable, warn_of_names, warn_of_the_demo,
@@ -145,27 +145,43 @@ pub(super) fn run(matches: Option<&ArgMatches>, options: &ArgMatches) -> io::Res
             tell_all(&notes);
             Ok(ExitCode::SUCCESS)
         }
-        Err(Unmerged { why, hint }) => Ok(complain(
-            &format!(
-                "{} was not changed: {why}\n\nhint: {hint}:\n\n{}",
-                file.display(),
-                snippet.trim_end()
-            ),
-            1,
-        )),
+        Err(unmerged) => Ok(complain(&unmerged.told(&file, snippet.trim_end()), 1)),
     }
 }
 
 /// Why a file was not changed.
 struct Unmerged {
     why: String,
-    /// What to do with the text that follows.
+    /// What to do, with the text that follows where there is one.
     hint: &'static str,
+    /// Whether the text to put in is of use.
+    has_text: bool,
+}
+
+impl Unmerged {
+    fn told(&self, file: &Path, snippet: &str) -> String {
+        let Self { why, hint, has_text } = self;
+        let text = if *has_text { format!(":\n\n{snippet}") } else { String::new() };
+        format!("{} was not changed: {why}\n\nhint: {hint}{text}", file.display())
+    }
 }
 
 impl From<String> for Unmerged {
     fn from(why: String) -> Self {
-        Self { why, hint: "put this in yourself" }
+        Self { why, hint: "put this in yourself", has_text: true }
+    }
+}
+
+impl From<Unreplaced> for Unmerged {
+    fn from(unreplaced: Unreplaced) -> Self {
+        match unreplaced {
+            Unreplaced::Failed(error) => format!("it cannot be written: {error}").into(),
+            Unreplaced::Meanwhile => Self {
+                why: "it changed meanwhile; nothing was written".to_owned(),
+                hint: "run it again",
+                has_text: false,
+            },
+        }
     }
 }
 
@@ -206,16 +222,20 @@ fn merge_into(
                     server.name
                 ),
                 hint: "--replace writes this instead and keeps a copy, --name NAME puts it beside under another name",
+                has_text: true,
             });
         }
     };
+    if original.is_read_only() {
+        return Err("it is read-only; where it may change, make it writable (`chmod u+w`)"
+            .to_owned()
+            .into());
+    }
     let is_there = existing == Existing::Replace
         && matches!((client.merge)(before, server, Existing::Keep), Ok(Merged::Taken));
     let differs =
         if is_there { difference::told(before, &after, &server.name) } else { Vec::new() };
-    let replaced = original
-        .replace(&after, server.holds_secret())
-        .map_err(|error| format!("it cannot be written: {error}"))?;
+    let replaced = original.replace(&after, server.holds_secret())?;
     let mut done = format!("{shown} now has the server `{}`", server.name);
     if let Some(copy) = replaced.copy {
         let _ = write!(done, "; the file as it was: {}", copy.display());
@@ -349,5 +369,22 @@ fn example(setting: &Setting) -> Option<&'static str> {
         name if name == settings::HOST.variable => Some("pve.lan"),
         name if name == settings::TOKEN_ID.variable => Some("mcp@pve!monitor"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_overtaken_is_told_to_run_it_again_and_not_to_write_by_hand() {
+        let told = Unmerged::from(Unreplaced::Meanwhile).told(Path::new("f"), "{ text }");
+        assert_eq!(
+            told,
+            "f was not changed: it changed meanwhile; nothing was written\n\nhint: run it again"
+        );
+        let failed = Unreplaced::Failed(io::Error::other("no space"));
+        let told = Unmerged::from(failed).told(Path::new("f"), "{ text }");
+        assert!(told.ends_with("no space\n\nhint: put this in yourself:\n\n{ text }"), "{told}");
     }
 }

@@ -21,23 +21,28 @@ pub(super) const CLIENT: Client = Client {
 };
 
 fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, String> {
-    let entry = server.typed_entry(&format!("${{input:{INPUT}}}"));
+    let reference = format!("${{input:{INPUT}}}");
+    let entry = server.typed_entry(&reference);
     let merged = merge_json(text, &["servers", &server.name], &entry, existing)?;
     let Merged::Changed(text) = merged else { return Ok(merged) };
     let mut document = Document::new(&text)?;
+    let input = json!({
+        "type": "promptString",
+        "id": INPUT,
+        "description": "Proxmox VE: the API token's secret",
+        "password": true,
+    });
     let inputs = document.get(&["inputs"])?.unwrap_or_default();
-    let is_there =
-        inputs.as_array().is_some_and(|inputs| inputs.iter().any(|input| input["id"] == INPUT));
-    if server.fills_in_secret && !is_there {
-        document.push(
-            &["inputs"],
-            &json!({
-                "type": "promptString",
-                "id": INPUT,
-                "description": "Proxmox VE: the API token's secret",
-                "password": true,
-            }),
-        )?;
+    let mut inputs = inputs.as_array().into_iter().flatten();
+    if !server.fills_in_secret {
+        // A question of ours that nothing asks for any more.
+        if let Some(place) = inputs.position(|other| *other == input)
+            && !text.contains(&reference)
+        {
+            document.remove(&["inputs", &place.to_string()])?;
+        }
+    } else if !inputs.any(|other| other["id"] == INPUT) {
+        document.push(&["inputs"], &input)?;
     }
     Ok(Merged::Changed(document.into_text()))
 }

@@ -17,6 +17,24 @@ pub(super) struct Original {
     pub(super) text: Option<String>,
 }
 
+/// Why it was not replaced.
+#[derive(Debug)]
+pub(super) enum Unreplaced {
+    /// Somebody else wrote it after it was read.
+    Meanwhile,
+    /// What the system said.
+    Failed(io::Error),
+}
+
+impl From<io::Error> for Unreplaced {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Larger than any file of a client, which may keep much else in it.
+const LARGEST: u64 = 64 << 20;
+
 /// What came of replacing it.
 #[derive(Debug)]
 pub(super) struct Replaced {
@@ -35,10 +53,14 @@ impl Original {
     pub(super) fn open(file: &Path) -> Result<Self, String> {
         let unread = |error: io::Error| format!("it cannot be read: {error}");
         match fs::canonicalize(file) {
-            Ok(file) if !fs::metadata(&file).map_err(unread)?.is_file() => {
-                Err("it is not a regular file".to_owned())
-            }
             Ok(file) => {
+                let data = fs::metadata(&file).map_err(unread)?;
+                if !data.is_file() {
+                    return Err("it is not a regular file".to_owned());
+                }
+                if data.len() > LARGEST {
+                    return Err("it is larger than 64 MiB".to_owned());
+                }
                 let text = Some(fs::read_to_string(&file).map_err(unread)?);
                 Ok(Self { file, text })
             }
@@ -57,8 +79,13 @@ impl Original {
         fs::metadata(&self.file).is_ok_and(|data| is_open_to_others(&data))
     }
 
+    /// Whether its owner wants it to stay as it is. Replacing it would not even notice: that asks the folder alone.
+    pub(super) fn is_read_only(&self) -> bool {
+        fs::metadata(&self.file).is_ok_and(|data| data.permissions().readonly())
+    }
+
     /// Replaces it. What `is_secret` is for its owner alone from then on.
-    pub(super) fn replace(self, after: &str, is_secret: bool) -> io::Result<Replaced> {
+    pub(super) fn replace(self, after: &str, is_secret: bool) -> Result<Replaced, Unreplaced> {
         if let Some(folder) = self.file.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -76,7 +103,7 @@ impl Original {
         mut out: File,
         after: &str,
         is_secret: bool,
-    ) -> io::Result<Replaced> {
+    ) -> Result<Replaced, Unreplaced> {
         out.write_all(after.as_bytes())?;
         let mut is_tightened = false;
         if self.text.is_some() {
@@ -88,7 +115,7 @@ impl Original {
         drop(out);
         // The client may have written meanwhile.
         if fs::read_to_string(&self.file).ok() != self.text {
-            return Err(io::Error::other("it changed meanwhile; nothing was written"));
+            return Err(Unreplaced::Meanwhile);
         }
         let copy = self.text.is_some().then(|| backup(&self.file)).transpose()?;
         fs::rename(new, &self.file)?;
@@ -181,8 +208,8 @@ mod tests {
         fs::write(&file, "old").unwrap();
         let original = Original::open(&file).unwrap();
         fs::write(&file, "theirs").unwrap();
-        let told = original.replace("ours", false).unwrap_err().to_string();
-        assert!(told.contains("changed meanwhile"), "{told}");
+        let told = original.replace("ours", false);
+        assert!(matches!(told, Err(Unreplaced::Meanwhile)), "{told:?}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
         fs::remove_file(&file).unwrap();
     }

@@ -74,6 +74,63 @@ fn what_differs_shows_nothing_that_may_be_a_secret() {
 }
 
 #[test]
+fn what_is_the_users_own_in_an_entry_stays_and_what_goes_is_told() {
+    for (client, place, environment) in [
+        ("cursor", "mcpServers", "env"),
+        ("zed", "context_servers", "env"),
+        ("opencode", "mcp", "environment"),
+    ] {
+        let home = Home::new(&format!("own-{client}"));
+        let text = "{\n  \"PLACE\": {\n    \"proxmox\": {\n      // asked for once\n      \"alwaysAllow\": [\"list_vms\"],\n      \"disabled\": true, // for now\n      \"url\": \"https://old\",\n      \"command\": \"old\", // of the program\n      \"ENVIRONMENT\": { \"PVE_HOST\": \"old\", \"OLD\": \"1\" }\n    }\n  }\n}\n";
+        let text = text.replace("PLACE", place).replace("ENVIRONMENT", environment);
+        let file = home.put("own.json", &text);
+        let words = [client, "--write", "--replace", "--file", file.to_str().unwrap()];
+        let (code, stdout, stderr) = run(&mut home.config(&words));
+        assert_eq!(code, 0, "{client}: {stderr}");
+        let after = fs::read_to_string(&file).unwrap();
+        for kept in [
+            "// asked for once\n      \"alwaysAllow\": [\"list_vms\"],\n      \"disabled\": true, // for now\n",
+            " // of the program\n",
+            "\"pve1.lan\"",
+        ] {
+            assert!(after.contains(kept), "{client}: {kept} is not in {after}");
+        }
+        assert!(!after.contains("old") && !after.contains("OLD"), "{client}: {after}");
+        for told in ["url goes", "command is another one", "OLD goes"] {
+            assert!(stdout.contains(told), "{client}: {told} is not in {stdout}");
+        }
+        assert!(!stdout.contains("alwaysAllow") && !stdout.contains("disabled"), "{stdout}");
+        // With what is the user's own, it is the same server.
+        let (_, stdout, _) = run(&mut home.config(&words));
+        assert!(stdout.contains("nothing was written"), "{client}: {stdout}");
+    }
+}
+
+#[test]
+fn a_question_for_the_secret_that_nothing_asks_for_any_more_goes() {
+    let home = Home::new("question");
+    let file = file_of(&home, "vscode");
+    let inputs = || {
+        let text = fs::read_to_string(&file).unwrap();
+        let all: Value = serde_json::from_str(&text).unwrap();
+        all["inputs"].as_array().unwrap().len()
+    };
+    let second = ["vscode", "--write", "--name", "second"];
+    assert_eq!(run(&mut home.config(&second)).0, 0);
+    assert_eq!(inputs(), 1);
+    let with_secret = |name: &str| {
+        let words = ["vscode", "--write", "--replace", "--with-secret", "--name", name];
+        let (code, stdout, stderr) = run(&mut home.config(&words));
+        assert_eq!(code, 0, "{stderr}");
+        stdout
+    };
+    let told = with_secret("proxmox");
+    assert!(inputs() == 1 && !told.contains("inputs"), "the second still asks: {told}");
+    let told = with_secret("second");
+    assert!(inputs() == 0 && told.contains("inputs"), "{told}");
+}
+
+#[test]
 fn a_path_with_a_comma_or_a_colon_reaches_the_container_whole() {
     let home = Home::new("comma");
     let token = home.put("a:b,c/token", SECRET);

@@ -41,6 +41,34 @@ fn a_file_that_is_to_hold_the_secret_is_closed_to_others_and_that_is_said() {
     assert!(stdout.contains("nothing was written") && stdout.contains("chmod 600"), "{stdout}");
 }
 
+#[test]
+fn a_read_only_file_stays_as_it_is_unless_nothing_would_change() {
+    let home = Home::new("read-only");
+    let file = home.put("mcp.json", "{}");
+    let words = ["cursor", "--write", "--file", file.to_str().unwrap()];
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    let (code, stdout, stderr) = run(&mut home.config(&words));
+    assert_eq!((code, stdout.as_str()), (1, ""), "{stderr}");
+    assert!(stderr.contains("it is read-only; ") && stderr.contains("put this in"), "{stderr}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{}");
+    assert_eq!(home.beside("mcp.json"), ["mcp.json"]);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(run(&mut home.config(&words)).0, 0);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    let (code, stdout, _) = run(&mut home.config(&words));
+    assert!(code == 0 && stdout.contains("nothing was written"), "{stdout}");
+}
+
+#[test]
+fn a_file_that_no_client_has_is_not_read() {
+    let home = Home::new("huge");
+    let file = home.put("mcp.json", "");
+    fs::File::options().write(true).open(&file).unwrap().set_len(3 << 30).unwrap();
+    let words = ["cursor", "--write", "--file", file.to_str().unwrap()];
+    let (code, _, stderr) = run(&mut home.config(&words));
+    assert!(code == 1 && stderr.contains("it is larger than 64 MiB"), "{stderr}");
+}
+
 /// Only root can give files away, and only root would take them from somebody else without noticing.
 #[cfg(target_os = "linux")]
 #[test]

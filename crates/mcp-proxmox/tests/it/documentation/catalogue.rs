@@ -164,6 +164,25 @@ fn tls() -> Vec<Entry> {
             }),
         ),
         entry(
+            "The certificate is signed by itself",
+            "Somebody made it by hand (`openssl req -x509 -addext basicConstraints=critical,CA:FALSE`), or a proxy or an appliance made \
+             its own. No authority stands behind it, so this one certificate is what can be trusted.",
+            VERSION,
+            unsent(TlsProblem::UnknownIssuer {
+                issuer: "CN=pve1.lan".to_owned(),
+                is_self_signed: true,
+                given: Vec::new(),
+                fingerprint,
+            }),
+        ),
+        entry(
+            "The certificate is that of an authority",
+            "It was made with `openssl req -x509`, which makes the certificate of an authority unless it is told otherwise, and \
+             given to the node as its own. Neither `PVE_TLS_CA_FILE` nor a right name helps.",
+            VERSION,
+            unsent(TlsProblem::AuthorityAsServer { fingerprint }),
+        ),
+        entry(
             "The certificate is for another name",
             "`PVE_HOST` is an address or an alias that the certificate does not name.",
             VERSION,

@@ -50,6 +50,28 @@ fn what_is_there_is_replaced_alone() {
 }
 
 #[test]
+fn what_is_taken_out_takes_its_comma_its_line_and_the_comment_on_it() {
+    for (text, wanted) in [
+        ("{\n  \"a\": 1, // a\n  \"b\": 2 // b\n}", "{\n  \"a\": 1 // a\n}"),
+        ("{\n  \"b\": 2, // b\n  // of a\n  \"a\": 1,\n}", "{\n  // of a\n  \"a\": 1,\n}"),
+        ("{\r\n\t\"a\": 1,\r\n\t\"b\": { \"c\": [] },\r\n}", "{\r\n\t\"a\": 1,\r\n}"),
+        ("{ \"a\": 1, \"b\": 2 }", "{ \"a\": 1 }"),
+        ("{ \"b\": 2, /* of a */ \"a\": 1 }", "{ /* of a */ \"a\": 1 }"),
+        ("{ \"b\": 2 }", "{ }"),
+        ("{ // mine\n \"b\": 2 }", "{ // mine\n }"),
+        ("{ \"a\": 1 }", "{ \"a\": 1 }"),
+    ] {
+        let mut document = Document::new(text).unwrap();
+        document.remove(&["b"]).unwrap();
+        assert_eq!(document.into_text(), wanted, "{text}");
+    }
+    let mut document = Document::new("{ \"a\": [1, 2, 3] }").unwrap();
+    document.remove(&["a", "1"]).unwrap();
+    document.remove(&["a", "7"]).unwrap();
+    assert_eq!(document.into_text(), "{ \"a\": [1, 3] }");
+}
+
+#[test]
 fn a_list_grows_at_its_end() {
     let mut document = Document::new("{\"inputs\": [{\"id\": \"x\"}]}").unwrap();
     document.push(&["inputs"], &json!({ "id": "y" })).unwrap();
@@ -169,6 +191,24 @@ fn is_within(part: &str, whole: &str) -> bool {
 }
 
 proptest! {
+    #[test]
+    fn what_is_taken_out_of_any_file_is_all_that_is_gone(written in document(), deep in any::<bool>()) {
+        let path: &[&str] = if deep { &["mcpServers", "proxmox"] } else { &["mcpServers"] };
+        let (name, parent) = path.split_last().unwrap();
+        let mut wanted = written.value.clone();
+        let mut place = Some(&mut wanted);
+        for key in parent {
+            place = place.and_then(|value| value.get_mut(*key));
+        }
+        if let Some(Value::Object(members)) = place {
+            members.shift_remove(*name);
+        }
+        let mut document = Document::new(&written.text).unwrap();
+        // A file in which something else stands on the way is left as it is.
+        let _ = document.remove(path);
+        prop_assert_eq!(document.get(&[]).unwrap().unwrap(), wanted, "{} became {}", written.text, document.into_text());
+    }
+
     #[test]
     fn a_server_is_added_to_any_file_and_nothing_is_lost(written in document()) {
         let path = ["mcpServers", "proxmox"];

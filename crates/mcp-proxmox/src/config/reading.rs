@@ -201,7 +201,11 @@ impl Reading<'_> {
             Some((secret, from)) => (Some(secret), from),
             None => (None, &settings::TOKEN_SECRET),
         };
-        let username = self.value(&settings::USERNAME);
+        let n_mistakes = self.mistakes.len();
+        let username = self.one(&settings::USERNAME, |text| Ok(text.to_owned()));
+        if self.mistakes.len() > n_mistakes {
+            return None;
+        }
         let realm = self.one(&settings::REALM, |text| {
             let fits = text.len() >= 2
                 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
@@ -213,6 +217,10 @@ impl Reading<'_> {
             self.not_set(&settings::TOKEN_ID);
             return None;
         };
+        // With a `=` the secret was pasted with its id, of which more can be said below.
+        if !token_id.contains('=') {
+            self.one(&settings::TOKEN_ID, |_| Ok(()))?;
+        }
         // The other parts are checked even where the secret is missing.
         let missing = secret.is_none();
         let parts = identity::Parts {

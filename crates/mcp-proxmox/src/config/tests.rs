@@ -87,6 +87,7 @@ fn a_secret_that_was_written_elsewhere_too_is_not_repeated() {
         ("PVE_TIMEZONE", UUID.to_owned()),
         ("PVE_HOST", format!("pve.lan,{UUID}")),
         ("PVE_LOG", format!("debug,{UUID}")),
+        ("PVE_TOKEN_ID", format!("root{UUID}@pam!mcp")),
     ] {
         for secret in [&in_file[..0], &in_file] {
             let told = mistakes(&[secret, &[(variable, value.as_str())]].concat());

@@ -172,11 +172,11 @@ fn describe(text: &mut String, tool: &Value, entry: &catalog::Entry) {
         .map(|need| format!("- {}: {}\n", need.what, need.privileges()))
         .collect();
     let beside = BESIDE.iter().filter(|(tool, _)| *tool == entry.name);
-    let beside: String = beside.map(|(_, what)| format!("- {what}\n")).collect();
+    let beside: Vec<_> = beside.map(|(_, what)| format!("- {what}\n")).collect();
     if needs.is_empty() {
         text.push_str("Needs no privilege.\n");
     } else {
-        let _ = write!(text, "Privileges:\n\n{}{beside}", needs.concat());
+        let _ = write!(text, "Privileges:\n\n{}{}", needs.concat(), beside.concat());
     }
     let arguments = tool["inputSchema"]["properties"].as_object().unwrap();
     if arguments.is_empty() {

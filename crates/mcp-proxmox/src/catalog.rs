@@ -247,20 +247,25 @@ impl Offered {
         }
     }
 
+    /// The arguments as the tool takes them.
+    ///
+    /// # Errors
+    /// Everything that does not fit, and what would.
+    pub fn checked(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+        arguments::check(self.input_schema(), arguments).map_err(|misfits| {
+            let misfits: Vec<_> = misfits.iter().map(|misfit| format!("- {misfit}")).collect();
+            let misfits = misfits.join("\n");
+            Failure::new(format!("the arguments of `{}` do not fit:\n{misfits}", self.entry.name))
+        })
+    }
+
     async fn answer(
         &self,
         access: &Access,
         call: &Call,
         arguments: Map<String, Value>,
     ) -> Result<Answer, Failure> {
-        let arguments = arguments::check(self.input_schema(), arguments).map_err(|misfits| {
-            let misfits: Vec<_> = misfits.iter().map(|misfit| format!("- {misfit}")).collect();
-            Failure::new(format!(
-                "the arguments of `{}` do not fit:\n{}",
-                self.entry.name,
-                misfits.join("\n")
-            ))
-        })?;
+        let arguments = self.checked(arguments)?;
         let most = if cost::is_asked_for_more(&arguments) { cost::MOST } else { cost::PLAIN };
         let work = AssertUnwindSafe((self.entry.run)(access, call, arguments)).catch_unwind();
         match tokio::time::timeout_at(call.deadline, work).await {

@@ -19,7 +19,7 @@ use crate::{
 const UNKNOWN: u8 = 3;
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong arguments or settings, 3 a write was sent and is not known to be \
-                          done (its outcome is no `done`: still running, unknown), 129, 130 and 143 told to end by SIGHUP, SIGINT or SIGTERM";
+                          done (still running, unknown; with wait_seconds=0 `sent` is 0), 129, 130 and 143 told to end by SIGHUP, SIGINT or SIGTERM";
 
 pub(super) fn command() -> Command {
     Command::new("call")
@@ -74,6 +74,9 @@ pub(super) async fn run(world: &World, options: &ArgMatches) -> io::Result<ExitC
             return Ok(complain(&format!("`{name}` changes nothing, so there is no --dry-run"), 2));
         }
         arguments.insert(DRY_RUN.to_owned(), true.into());
+    }
+    if let Err(failure) = offered.checked(arguments.clone()) {
+        return Ok(complain(&failure.for_person().to_string(), 2));
     }
     if options.contains_id("save") && offered.output_schema().is_some() {
         let wrong = format!("`{name}` answers with no picture that --save could write");

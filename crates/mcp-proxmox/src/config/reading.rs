@@ -375,8 +375,11 @@ fn tool_names(text: &str) -> Result<Vec<String>, String> {
             .unwrap_or_default();
         Err(format!("there is no tool or toolset `{}`{near}", clean::label(name)))
     };
-    each(parts(text, &[',', ' '], "tool")?, name)
-        .map_err(|unknown| format!("{unknown}; `mcp-proxmox tools` lists them"))
+    each(parts(text, &[',', ' '], "tool")?, name).map_err(|unknown| {
+        format!(
+            "{unknown}; without this setting, `mcp-proxmox --access-tier write tools` lists all"
+        )
+    })
 }
 
 fn time_zone(text: &str) -> Result<TimeZone, String> {

@@ -179,6 +179,10 @@ fn unsent_advice(unsent: &Unsent) -> &'static str {
             "the node may be overloaded or cut off: list_nodes tells how the nodes are; ask again in half a minute"
         }
         UnsentKind::Tls(problem) => tls::advice(problem),
+        UnsentKind::NotResolved => {
+            "only the user can mend this: is PVE_HOST spelt as this machine's name server knows it? An IP address of the node works too, and its \
+             own certificate names it; `mcp-proxmox check` shows it step by step"
+        }
         _ if is_refused_by_this_machine(unsent) => {
             "only the user can mend this: PVE_HOST is this machine itself (where a tunnel may be down), and within a container that \
              container; name the node as it is reached from there. What runs around a container is `host.docker.internal` in Docker Desktop, and \

@@ -51,7 +51,8 @@ pub(super) fn advice(problem: &TlsProblem) -> &'static str {
              speaks HTTPS; the token is never sent over plain HTTP"
         }
         _ => {
-            "only the user can mend this: are PVE_HOST and PVE_PORT right? `mcp-proxmox check` shows it step by step"
+            "only the user can mend this: are PVE_HOST and PVE_PORT right? If they are, pveproxy may not let this machine in \
+             (ALLOW_FROM in /etc/default/pveproxy on the node); `mcp-proxmox check` shows it step by step"
         }
     }
 }

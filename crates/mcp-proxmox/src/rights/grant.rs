@@ -49,7 +49,15 @@ pub fn advice(privilege: &str, path: &str) -> String {
     };
     // An entry on a deeper path takes the place of what is inherited there.
     let roles = if is_auditors || path == "/" { role } else { format!("PVEAuditor,{role}") };
-    format!("its owner can give it and its user a role with it: {make}`{}`", command(&path, &roles))
+    let again = if is_auditors || path == "/" {
+        ""
+    } else {
+        " (with what other roles they have above, which it replaces there)"
+    };
+    format!(
+        "its owner can give it and its user a role with it: {make}`{}`{again}",
+        command(&path, &roles)
+    )
 }
 
 #[cfg(test)]
@@ -70,7 +78,7 @@ mod tests {
     fn below_the_root_the_role_for_looking_is_given_again() {
         let told = advice("VM.PowerMgmt", "/vms/100");
         assert!(told.contains("`pveum role add MCPOperate --privs VM.PowerMgmt`"), "{told}");
-        assert!(told.ends_with("--roles PVEAuditor,MCPOperate`"), "{told}");
+        assert!(told.contains("--roles PVEAuditor,MCPOperate` (with what other roles"), "{told}");
         assert!(advice("Sys.Syslog", "/").ends_with("--roles MCPSyslog`"));
     }
 

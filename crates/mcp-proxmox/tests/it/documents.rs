@@ -67,7 +67,7 @@ const MORE: [(&str, &str, &str); 8] = [
     ("get_metrics", "timeframe", "`hour` by default."),
     ("get_metrics_chart", "timeframe", "`hour` by default."),
     ("*", "wait_seconds", "What is not over then goes on, and is answered as it is."),
-    ("*", "confirm", "See [what is asked for](security.md)."),
+    ("*", "confirm", "See [what is asked for](clients.md#who-can-be-asked)."),
 ];
 
 /// Privileges that only one argument takes.

@@ -244,7 +244,7 @@ fn merge_into(
         let _ = write!(done, "\nchanged: {line}");
     }
     if replaced.is_tightened {
-        done += "\nothers could read it; since it holds the token's secret, only its owner can now";
+        done += "\nothers could read it; since it holds the token's secret, only its owner can now, the copy too";
     }
     let _ = write!(done, "\nnext: {}", client.then);
     Ok(done)

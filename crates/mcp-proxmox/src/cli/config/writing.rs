@@ -114,17 +114,21 @@ impl Original {
         }
         out.sync_all()?;
         drop(out);
-        // The client may have written meanwhile.
-        if fs::read_to_string(&self.file).ok() != self.text {
-            return Err(Unreplaced::Meanwhile);
-        }
-        if self.text.is_none() {
+        let Some(before) = &self.text else {
+            // The client may have made it meanwhile.
             settle(new, &self.file, after)?;
             return Ok(Replaced { copy: None, is_tightened });
+        };
+        let copy = backup(&self.file, before, is_tightened)?;
+        // The client may have written meanwhile. Nothing that takes long is between this look and the exchange.
+        let exchanged = match fs::read_to_string(&self.file) {
+            Ok(now) if now == *before => fs::rename(new, &self.file).map_err(Unreplaced::from),
+            _ => Err(Unreplaced::Meanwhile),
+        };
+        if exchanged.is_err() {
+            let _ = fs::remove_file(&copy);
         }
-        let copy = Some(backup(&self.file, is_tightened)?);
-        fs::rename(new, &self.file)?;
-        Ok(Replaced { copy, is_tightened })
+        exchanged.map(|()| Replaced { copy: Some(copy), is_tightened })
     }
 }
 
@@ -161,13 +165,17 @@ fn write_new(file: &Path, text: &str) -> Result<(), Unreplaced> {
     Ok(written?)
 }
 
-/// Copies a file to a name beside it that nothing has yet. Where the file is `tightened`, so is what it held.
-fn backup(file: &Path, is_tightened: bool) -> io::Result<PathBuf> {
+/// Keeps what a file held under a name beside it that nothing has yet. Where the file is `tightened`, so is this.
+fn backup(file: &Path, before: &str, is_tightened: bool) -> io::Result<PathBuf> {
     let (path, mut copy) = fresh(file, "backup")?;
-    copy.write_all(&fs::read(file)?)?;
-    keep(&fs::metadata(file)?, &copy, is_tightened)?;
-    copy.sync_all()?;
-    Ok(path)
+    let written = copy
+        .write_all(before.as_bytes())
+        .and_then(|()| keep(&fs::metadata(file)?, &copy, is_tightened))
+        .and_then(|()| copy.sync_all());
+    if written.is_err() {
+        let _ = fs::remove_file(&path);
+    }
+    written.map(|()| path)
 }
 
 /// Gives a new file the owner and the mode of the old one; where it is `tightened`, nobody else may read it.
@@ -255,6 +263,10 @@ mod tests {
         let told = original.replace("ours", false);
         assert!(matches!(told, Err(Unreplaced::Meanwhile)), "{told:?}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
+        for kind in ["backup-1", "new-1"] {
+            let name = format!("writing-meanwhile-{}.{kind}", std::process::id());
+            assert!(!file.with_file_name(name).exists(), "{kind} is left behind");
+        }
         fs::remove_file(&file).unwrap();
     }
 

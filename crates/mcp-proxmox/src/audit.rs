@@ -87,12 +87,20 @@ impl Audit {
         Self { writer: Writer::new(file), n_writes: AtomicU64::new(0) }
     }
 
-    /// Tries whether lines can be added to this file, and writes none.
+    /// Looks whether lines could be added to this file, and leaves none behind where there was none.
     ///
     /// # Errors
     /// Why not, in words.
     pub fn check(file: &Path) -> Result<(), String> {
-        writer::try_now(file).map_err(|error| format!("it cannot be written: {error}"))
+        writer::look_now(file).map_err(|error| format!("it cannot be written: {error}"))
+    }
+
+    /// The same, and makes the file where it is not there.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn begin(file: &Path) -> Result<(), String> {
+        writer::begin_now(file).map_err(|error| format!("it cannot be written: {error}"))
     }
 
     /// What the user should know of this file, though it can be written.
@@ -272,10 +280,22 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept\n");
         std::fs::remove_file(&file).unwrap();
         Audit::check(&file).unwrap();
+        assert!(!file.exists(), "a look leaves nothing behind");
+        Audit::begin(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
+        #[cfg(unix)]
+        {
+            // What counts is where the file would be made.
+            for (leads_to, is_fine) in [("../nowhere/at/all/audit.log", false), ("missing", true)] {
+                std::os::unix::fs::symlink(leads_to, &file).unwrap();
+                assert_eq!(Audit::check(&file).is_ok(), is_fine, "{leads_to}");
+                std::fs::remove_file(&file).unwrap();
+            }
+        }
         assert!(Audit::check(&std::env::temp_dir()).unwrap_err().contains("not a regular file"));
         let nowhere = Audit::check(Path::new("/nowhere/at/all/audit.log")).unwrap_err();
         assert!(nowhere.starts_with("it cannot be written: "), "{nowhere}");
+        assert_eq!(Audit::begin(Path::new("/nowhere/at/all/audit.log")).unwrap_err(), nowhere);
     }
 
     #[tokio::test]

@@ -39,7 +39,7 @@ impl Writer {
             for Job { line, done } in queue {
                 done(match line {
                     Some(line) => add(&file, &line),
-                    None => check(&file),
+                    None => begin(&file),
                 });
             }
         };
@@ -87,12 +87,21 @@ impl Writer {
     }
 }
 
-/// Tries whether lines can be added to this file, and writes none.
-pub(super) fn try_now(file: &Path) -> io::Result<()> {
+/// Looks whether lines could be added to this file, and leaves none behind where there was none.
+pub(super) fn look_now(file: &Path) -> io::Result<()> {
+    in_time(file, look)
+}
+
+/// Tries whether lines can be added to this file, which is made where it is not there, and writes none.
+pub(super) fn begin_now(file: &Path) -> io::Result<()> {
+    in_time(file, begin)
+}
+
+fn in_time(file: &Path, work: fn(&Path) -> io::Result<()>) -> io::Result<()> {
     let (answer, answered) = mpsc::channel();
     let file = file.to_owned();
-    let look = move || drop(answer.send(check(&file)));
-    thread::Builder::new().name("audit log".to_owned()).spawn(look)?;
+    let work = move || drop(answer.send(work(&file)));
+    thread::Builder::new().name("audit log".to_owned()).spawn(work)?;
     answered.recv_timeout(PATIENCE).map_err(|_| hangs())?
 }
 
@@ -104,9 +113,44 @@ fn gone() -> io::Error {
     io::Error::other("the thread that writes it has ended")
 }
 
-fn check(file: &Path) -> io::Result<()> {
+fn begin(file: &Path) -> io::Result<()> {
     is_a_file(file)?;
     appending().open(file).map(drop)
+}
+
+fn look(file: &Path) -> io::Result<()> {
+    is_a_file(file)?;
+    match appending().create(false).open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => could_be_made(file),
+        opened => opened.map(drop),
+    }
+}
+
+/// Tries it with a file of another name: one of this name could be taken away from who has begun to write to it.
+fn could_be_made(file: &Path) -> io::Result<()> {
+    let place = end_of_links(file);
+    for number in 1..100 {
+        let trial = place.with_file_name(format!(".mcp-proxmox-{}-{number}", std::process::id()));
+        match appending().create_new(true).open(&trial) {
+            Ok(made) => {
+                drop(made);
+                return std::fs::remove_file(trial);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("there is no free name beside it"))
+}
+
+/// What a link leads to that is not there yet: that is what opening it would make.
+fn end_of_links(file: &Path) -> PathBuf {
+    let mut place = file.to_owned();
+    for _ in 0..40 {
+        let Ok(next) = std::fs::read_link(&place) else { break };
+        place = place.parent().unwrap_or(Path::new("")).join(next);
+    }
+    place
 }
 
 /// Opened anew each time, so that the file can be rotated, and in one write, so that lines of two servers do not mix.

@@ -37,7 +37,7 @@ use crate::{
     policy::Policy,
     server::Server,
     signals::Told,
-    tier::Access,
+    tier::{Access, Level},
 };
 
 /// Runs the program.
@@ -106,7 +106,8 @@ async fn dispatch(matches: Option<&ArgMatches>) -> io::Result<ExitCode> {
         Some(("completions", options)) => return completions::run(options),
         _ => {}
     }
-    let world = match World::open(matches).await {
+    let is_check = matches!(command, Some(("check", _)));
+    let world = match World::open(matches, !is_check).await {
         Ok(world) => world,
         Err(complaint) => return Ok(complain(&complaint, 2)),
     };
@@ -126,7 +127,8 @@ struct World {
 }
 
 impl World {
-    async fn open(matches: Option<&ArgMatches>) -> Result<Self, String> {
+    /// Where the work `may_write`, and so does the tier, the audit log is there from now on.
+    async fn open(matches: Option<&ArgMatches>, may_write: bool) -> Result<Self, String> {
         warn_of_names();
         warn_of_the_demo(matches);
         #[cfg(feature = "demo")]
@@ -139,6 +141,9 @@ impl World {
         #[cfg(not(feature = "demo"))]
         let config = Config::read(&written(matches));
         let config = config.map_err(|mistakes: Mistakes| mistakes.to_string())?;
+        if may_write && config.tier == Level::Write {
+            config.begin_audit_log().map_err(|mistakes| mistakes.to_string())?;
+        }
         log::start(&config.log);
         for warning in &config.warnings {
             tell(&format!("mcp-proxmox: warning: {warning}"));

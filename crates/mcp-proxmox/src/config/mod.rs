@@ -205,6 +205,19 @@ impl Config {
         })
     }
 
+    /// Makes the file of the audit log, where one is kept and not there yet. Reading the settings only looks whether it
+    /// could be made, since most of what reads them records nothing.
+    ///
+    /// # Errors
+    /// That it cannot be written.
+    pub fn begin_audit_log(&self) -> Result<(), Mistakes> {
+        let Some(file) = &self.audit_log else { return Ok(()) };
+        Audit::begin(file).map_err(|wrong| {
+            let wrong = format!("`{}`: {wrong}", clean::label(&file.to_string_lossy()));
+            Mistakes(vec![Mistake { variable: settings::AUDIT_LOG.variable, wrong }])
+        })
+    }
+
     /// One line that says what came out: for people, on stderr.
     pub fn summary(&self) -> String {
         let hosts: Vec<_> = self.pve.hosts.iter().map(Host::to_string).collect();

@@ -148,6 +148,40 @@ async fn on_the_command_line_it_is_the_same() {
     assert!(lines.iter().all(|line| line["outcome"] == "refused"));
 }
 
+#[test]
+fn only_what_may_write_makes_the_file() {
+    let folder = std::env::temp_dir().join(format!("mcp-proxmox-making-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("audit.log");
+    let with_tier = |tier: &str, file: &PathBuf, words: &[&str]| {
+        let mut command = crate::process::program();
+        command.env("PVE_ACCESS_TIER", tier).env("PVE_AUDIT_LOG", file);
+        run(command.stdin(std::process::Stdio::null()).args(words))
+    };
+    let nowhere = folder.join("nowhere/audit.log");
+    for (tier, words) in [
+        ("write", &["tools"][..]),
+        ("write", &["--demo", "config", "cursor"]),
+        ("write", &["--demo", "check"]),
+        ("read", &["--demo", "call", "list_nodes"]),
+        ("read", &["--demo", "serve"]),
+    ] {
+        let (code, _, stderr) = with_tier(tier, &file, words);
+        assert_eq!(code, 0, "{words:?}: {stderr}");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "{words:?}");
+        let (code, _, stderr) = with_tier(tier, &nowhere, words);
+        assert!(code == 2 && stderr.contains("audit.log`: it cannot be written"), "{stderr}");
+    }
+    assert_eq!(with_tier("write", &file, &["completions", "bash"]).0, 0);
+    assert!(!file.exists());
+    for words in [&["--demo", "call", "list_nodes"][..], &["--demo", "serve"]] {
+        let (code, _, stderr) = with_tier("write", &file, words);
+        assert!(code == 0 && file.is_file(), "{words:?}: {stderr}");
+        std::fs::remove_file(&file).unwrap();
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[tokio::test]
 async fn what_is_no_attempt_to_write_has_no_line() {
     let (sim, record) = (start().await, Record::new("none"));

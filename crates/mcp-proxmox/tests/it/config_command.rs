@@ -294,13 +294,18 @@ fn a_container_is_handed_the_files_that_the_settings_name() {
     let arguments: Vec<_> =
         entry["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
     assert!(
-        arguments.contains(&&*format!("{}:/run/mcp-proxmox/token:ro", file.display())),
+        arguments.contains(&&*format!(
+            "type=bind,source={},target=/run/mcp-proxmox/token,readonly",
+            file.display()
+        )),
         "{arguments:?}"
     );
     let log = home.0.join("log/audit.jsonl");
     let mount = format!("type=bind,source={},target=/audit/audit.jsonl", log.display());
     assert!(arguments.contains(&&*mount), "{arguments:?}");
-    assert!(log.is_file(), "it is there, or the engine would refuse to start");
+    assert!(!arguments.contains(&"--volume"), "that makes a folder where there is no file");
+    assert!(stderr.contains("audit.jsonl is not there"), "{stderr}");
+    assert!(!log.exists(), "what is only printed makes no file");
     let folder = home.0.join("log").display().to_string();
     let whole =
         arguments.iter().filter(|word| word.contains(&folder) && !word.contains("audit.jsonl"));
@@ -309,6 +314,30 @@ fn a_container_is_handed_the_files_that_the_settings_name() {
     assert_eq!(entry["env"]["PVE_TOKEN_SECRET_FILE"], "/run/mcp-proxmox/token");
     assert_eq!(entry["env"]["PVE_AUDIT_LOG"], "/audit/audit.jsonl");
     assert!(arguments.last().unwrap().starts_with("ghcr.io/"), "{arguments:?}");
+    let (code, _, stderr) = run(command.arg("--write"));
+    assert_eq!(code, 0, "{stderr}");
+    assert!(log.is_file(), "it is there, or the engine would refuse to start");
+    assert!(!stderr.contains("is not there"), "{stderr}");
+}
+
+#[test]
+fn an_address_of_this_machine_is_told_to_be_the_containers_own_there() {
+    let home = Home::new("loopback");
+    let told = |host: &str, via: &str, more: &[&str]| {
+        let mut command = home.config(&["cursor", "--via", via]);
+        let (code, _, stderr) = run(command.args(more).env("PVE_HOST", host));
+        assert_eq!(code, 0, "{host}: {stderr}");
+        stderr.contains("is the container itself")
+            && stderr.contains("host.docker.internal")
+            && stderr.contains("--network host")
+    };
+    for host in ["127.0.0.1", "https://[::1]:8006", "localhost:8007", "pve1.lan,localhost"] {
+        assert!(told(host, "docker", &[]), "{host}");
+        assert!(!told(host, "npx", &[]), "{host}: that sees what this machine sees");
+    }
+    assert!(!told("pve1.lan", "docker", &[]));
+    assert!(!told("localhost", "docker", &["--demo"]), "the demo asks no host");
+    assert!(told("localhost", "docker", &["--write"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

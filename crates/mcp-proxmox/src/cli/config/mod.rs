@@ -8,6 +8,7 @@ mod claude_code;
 mod claude_desktop;
 mod client;
 mod codex;
+mod container;
 mod cursor;
 mod difference;
 mod gemini;
@@ -244,7 +245,7 @@ fn merge_into(
         let _ = write!(done, "\nchanged: {line}");
     }
     if replaced.is_tightened {
-        done += "\nothers could read it; since it holds the token's secret, only its owner can now";
+        done += "\nothers could read it; since it holds the token's secret, only its owner can now, the copy too";
     }
     let _ = write!(done, "\nnext: {}", client.then);
     Ok(done)
@@ -265,18 +266,12 @@ fn server(
         None => Via::of_this_run(),
     };
     let name = text("name");
-    let is_recorded =
-        written(matches)(&settings::AUDIT_LOG).is_some_and(|file| !file.trim().is_empty());
-    if via == Via::Docker && is_recorded {
-        notes.push(
-            "the container sees the audit log's file and nothing beside it: where the log is rotated, let it be copied and cut \
-             (copytruncate), or start the client anew afterwards"
-                .to_owned(),
-        );
-    }
+    let is_written = options.get_flag("write");
     if is_demo(matches) {
         let source = unless_of_the_demo(matches);
-        Config::read_without_access(&source).map_err(|mistakes| mistakes.to_string())?;
+        let config =
+            Config::read_without_access(&source).map_err(|mistakes| mistakes.to_string())?;
+        for_container(via, &config, true, is_written, notes)?;
         let environment = settings::ALL
             .iter()
             .filter_map(|setting| Some((setting.variable, source(setting)?)))
@@ -287,9 +282,7 @@ fn server(
     let value = |setting: &Setting| {
         let text = source(setting).filter(|text| !text.trim().is_empty());
         // Shown but never written: what the user has to put in.
-        text.or_else(|| {
-            example(setting).filter(|_| !options.get_flag("write")).map(ToOwned::to_owned)
-        })
+        text.or_else(|| example(setting).filter(|_| !is_written).map(ToOwned::to_owned))
     };
     for missing in [settings::HOST, settings::TOKEN_ID] {
         if source(&missing).is_none_or(|text| text.trim().is_empty()) && value(&missing).is_some() {
@@ -301,7 +294,7 @@ fn server(
     }
     let is_secret_given = value(&settings::TOKEN_SECRET_FILE).is_some();
     let is_secret_written = options.get_flag("with-secret");
-    Config::read(&|setting| match setting.variable {
+    let config = Config::read(&|setting| match setting.variable {
         name if name == settings::TOKEN_SECRET.variable
             && !is_secret_given
             && !is_secret_written =>
@@ -314,6 +307,7 @@ fn server(
         _ => value(setting),
     })
     .map_err(|mistakes| mistakes.to_string())?;
+    for_container(via, &config, false, is_written, notes)?;
     let mut environment: Vec<(&'static str, String)> = settings::ALL
         .iter()
         .filter(|setting| setting.flag.is_some())
@@ -361,6 +355,24 @@ fn server(
         }
     };
     Ok(Server::new(&name, via, false, environment, fills_in_secret))
+}
+
+/// Notes what matters in the container, where it is one, and makes what can only be handed in if it is there.
+fn for_container(
+    via: Via,
+    config: &Config,
+    is_demo: bool,
+    is_written: bool,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    if via != Via::Docker {
+        return Ok(());
+    }
+    if is_written {
+        config.begin_audit_log().map_err(|mistakes| mistakes.to_string())?;
+    }
+    notes.extend(container::notes(config, is_demo, is_written));
+    Ok(())
 }
 
 /// What stands for a setting that every configuration needs, where the user only wants to see one.

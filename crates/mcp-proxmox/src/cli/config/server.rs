@@ -163,24 +163,16 @@ fn container(environment: &mut [(&'static str, String)], fills_in_secret: bool) 
         has_files = true;
         let outside = PathBuf::from(&*value);
         let name = outside.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if *variable == settings::AUDIT_LOG.variable {
-            // It alone, since its folder may hold anything; it is there, as the settings were checked. Were it
-            // not, `--volume` would make a folder of its name.
-            let inside = format!("/audit/{name}");
-            arguments.extend(words(&["--mount", &mount(&outside.to_string_lossy(), &inside, "")]));
-            *value = inside;
+        let (folder, more) = if *variable == settings::AUDIT_LOG.variable {
+            ("/audit", "")
         } else {
-            let inside = format!("/run/mcp-proxmox/{name}");
-            let outside = outside.to_string_lossy();
-            // A colon parts the fields of `--volume`, which knows the one behind a drive of Windows.
-            let rest = if cfg!(windows) { outside.get(2..).unwrap_or_default() } else { &*outside };
-            if rest.contains(':') {
-                arguments.extend(words(&["--mount", &mount(&outside, &inside, ",readonly")]));
-            } else {
-                arguments.extend(words(&["--volume", &format!("{outside}:{inside}:ro")]));
-            }
-            *value = inside;
-        }
+            ("/run/mcp-proxmox", ",readonly")
+        };
+        let inside = format!("{folder}/{name}");
+        // Each alone, since its folder may hold anything. Of one that is not there, `--volume` would make a folder
+        // that belongs to root; this is refused, and the engine says why.
+        arguments.extend(words(&["--mount", &mount(&outside.to_string_lossy(), &inside, more)]));
+        *value = inside;
     }
     if fills_in_secret {
         arguments.extend(words(&["--env", settings::TOKEN_SECRET.variable]));

@@ -2,7 +2,8 @@
 //!
 //! **The file is whole at every moment**: the new text goes to a file of its own, is on disk, and then takes
 //! the old one's place. A link stays a link: what it leads to is replaced. **Whose it is and who may read it stays
-//! so**, but for others than its owner where it is to hold a secret.
+//! so**, but for others than its owner where it is to hold a secret: the copy may hold the one of before. **A file
+//! that was not there is made by one alone**: who comes second has changed nothing.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions},
@@ -113,23 +114,68 @@ impl Original {
         }
         out.sync_all()?;
         drop(out);
-        // The client may have written meanwhile.
-        if fs::read_to_string(&self.file).ok() != self.text {
-            return Err(Unreplaced::Meanwhile);
+        let Some(before) = &self.text else {
+            // The client may have made it meanwhile.
+            settle(new, &self.file, after)?;
+            return Ok(Replaced { copy: None, is_tightened });
+        };
+        let copy = backup(&self.file, before, is_tightened)?;
+        // The client may have written meanwhile. Nothing that takes long is between this look and the exchange.
+        let exchanged = match fs::read_to_string(&self.file) {
+            Ok(now) if now == *before => fs::rename(new, &self.file).map_err(Unreplaced::from),
+            _ => Err(Unreplaced::Meanwhile),
+        };
+        if exchanged.is_err() {
+            let _ = fs::remove_file(&copy);
         }
-        let copy = self.text.is_some().then(|| backup(&self.file)).transpose()?;
-        fs::rename(new, &self.file)?;
-        Ok(Replaced { copy, is_tightened })
+        exchanged.map(|()| Replaced { copy: Some(copy), is_tightened })
     }
 }
 
-/// Copies a file to a name beside it that nothing has yet.
-fn backup(file: &Path) -> io::Result<PathBuf> {
+/// Gives a new file its name, unless something has it by now: renaming would put it in the place of that.
+fn settle(new: &Path, file: &Path, text: &str) -> Result<(), Unreplaced> {
+    match fs::hard_link(new, file) {
+        Ok(()) => {
+            // It is there; a second name that stays is no failure.
+            let _ = fs::remove_file(new);
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Unreplaced::Meanwhile),
+        // Some file systems give a file one name only.
+        Err(_) => {
+            write_new(file, text)?;
+            let _ = fs::remove_file(new);
+            Ok(())
+        }
+    }
+}
+
+/// Writes a file that is not there yet. Who reads it meanwhile may see a part of it.
+fn write_new(file: &Path, text: &str) -> Result<(), Unreplaced> {
+    let mut out = match for_owner().open(file) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(Unreplaced::Meanwhile);
+        }
+        opened => opened?,
+    };
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.sync_all());
+    if written.is_err() {
+        let _ = fs::remove_file(file);
+    }
+    Ok(written?)
+}
+
+/// Keeps what a file held under a name beside it that nothing has yet. Where the file is `tightened`, so is this.
+fn backup(file: &Path, before: &str, is_tightened: bool) -> io::Result<PathBuf> {
     let (path, mut copy) = fresh(file, "backup")?;
-    copy.write_all(&fs::read(file)?)?;
-    keep(&fs::metadata(file)?, &copy, false)?;
-    copy.sync_all()?;
-    Ok(path)
+    let written = copy
+        .write_all(before.as_bytes())
+        .and_then(|()| keep(&fs::metadata(file)?, &copy, is_tightened))
+        .and_then(|()| copy.sync_all());
+    if written.is_err() {
+        let _ = fs::remove_file(&path);
+    }
+    written.map(|()| path)
 }
 
 /// Gives a new file the owner and the mode of the old one; where it is `tightened`, nobody else may read it.
@@ -163,13 +209,19 @@ fn is_open_to_others(_data: &Metadata) -> bool {
     false
 }
 
-/// A new file beside `file`, which only its owner can read.
-fn fresh(file: &Path, kind: &str) -> io::Result<(PathBuf, File)> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+/// How a file is made that was not there, which only its owner can read.
+fn for_owner() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// A new file beside `file`, which only its owner can read.
+fn fresh(file: &Path, kind: &str) -> io::Result<(PathBuf, File)> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let options = for_owner();
     for number in 1.. {
         let path = file.with_file_name(format!("{name}.{kind}-{number}"));
         match options.open(&path) {
@@ -211,6 +263,58 @@ mod tests {
         let told = original.replace("ours", false);
         assert!(matches!(told, Err(Unreplaced::Meanwhile)), "{told:?}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
+        for kind in ["backup-1", "new-1"] {
+            let name = format!("writing-meanwhile-{}.{kind}", std::process::id());
+            assert!(!file.with_file_name(name).exists(), "{kind} is left behind");
+        }
         fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn of_several_who_make_a_file_at_once_one_does_and_the_others_are_told() {
+        for round in 0..20 {
+            let folder = std::env::temp_dir()
+                .join(format!("writing-at-once-{}-{round}", std::process::id()));
+            fs::create_dir_all(&folder).unwrap();
+            let file = folder.join("mcp.json");
+            let barrier = std::sync::Barrier::new(4);
+            let made: Vec<_> = std::thread::scope(|scope| {
+                let writers: Vec<_> = (0..4)
+                    .map(|nth| {
+                        let (file, barrier) = (&file, &barrier);
+                        scope.spawn(move || {
+                            let original = Original::open(file).unwrap();
+                            barrier.wait();
+                            original.replace(&format!("of {nth}"), false)
+                        })
+                    })
+                    .collect();
+                writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+            });
+            let winners: Vec<_> = (0..4).filter(|nth| made[*nth].is_ok()).collect();
+            let [winner] = winners[..] else { panic!("{made:?}") };
+            assert_eq!(fs::read_to_string(&file).unwrap(), format!("of {winner}"));
+            let others = made.iter().filter(|made| matches!(made, Err(Unreplaced::Meanwhile)));
+            assert_eq!(others.count(), 3, "{made:?}");
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left behind");
+            fs::remove_dir_all(&folder).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_there_by_now_is_not_overwritten_in_either_way() {
+        let folder = std::env::temp_dir().join(format!("writing-either-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (file, new) = (folder.join("file"), folder.join("new"));
+        fs::write(&file, "theirs").unwrap();
+        fs::write(&new, "ours").unwrap();
+        for told in [settle(&new, &file, "ours"), write_new(&file, "ours")] {
+            assert!(matches!(told, Err(Unreplaced::Meanwhile)), "{told:?}");
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
+        fs::remove_file(&file).unwrap();
+        write_new(&file, "ours").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "ours");
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

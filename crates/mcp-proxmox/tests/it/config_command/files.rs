@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use super::Home;
+use super::{Home, SECRET};
 use crate::process::run;
 
 #[test]
@@ -32,13 +32,20 @@ fn a_file_that_is_to_hold_the_secret_is_closed_to_others_and_that_is_said() {
     let words = ["cursor", "--write", "--with-secret", "--file", file.to_str().unwrap()];
     let (code, stdout, stderr) = run(&mut home.config(&words));
     assert_eq!((code, mode("mcp.json")), (0, 0o600), "{stderr}");
-    assert!(stdout.contains("only its owner can now"), "{stdout}");
-    assert_eq!(mode("mcp.json.backup-1"), 0o644, "the secret is not in the copy");
+    assert!(stdout.contains("only its owner can now, the copy too"), "{stdout}");
+    assert_eq!(mode("mcp.json.backup-1"), 0o600, "a secret of before may be in the copy");
     // Somebody opens it again; nothing is written, so nothing is closed, but it is told.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let (code, stdout, _) = run(&mut home.config(&words));
     assert_eq!((code, mode("mcp.json")), (0, 0o644));
     assert!(stdout.contains("nothing was written") && stdout.contains("chmod 600"), "{stdout}");
+    // With another secret, the one of before is in the copy alone.
+    let mut command = home.config(&words);
+    command.arg("--replace").env("PVE_TOKEN_SECRET", "99999999-abcd-4bcd-8bcd-123456789abc");
+    let (code, _, stderr) = run(&mut command);
+    assert_eq!((code, mode("mcp.json")), (0, 0o600), "{stderr}");
+    assert!(fs::read_to_string(home.0.join("mcp.json.backup-2")).unwrap().contains(SECRET));
+    assert_eq!(mode("mcp.json.backup-2"), 0o600);
 }
 
 #[test]

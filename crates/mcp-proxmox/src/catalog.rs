@@ -346,8 +346,8 @@ impl Toolset {
     }
 }
 
-/// A tool of the list as a value. Its schemas are not made from its types in each process, which would take
-/// eight million instructions and as many pages of the program as everything else at start.
+/// A tool of the list as a value. Its schemas are not made from its types in each process, which takes twice the
+/// instructions of reading them and 1.2 MiB of memory.
 const fn kept<T: Tool>() -> Entry {
     Entry {
         input: || schema::kept_input(T::NAME),

@@ -75,7 +75,8 @@ pub(super) fn journal(node: &str, now: u64, tasks: &[Task]) -> Journal {
     add(MINUTE, "systemd", 6, "Finished man-db.service - Daily man-db regeneration.");
     // Last night's jobs are at an hour of the clock: with them the journal would be another one for some hours of a day.
     let is_of_the_night = |task: &Task| task.kind == "vzdump" && task.endtime.is_some();
-    let told = tasks.iter().filter(|task| task.starttime + 301 * MINUTE > now);
+    // Those of five hours ago begin at full ten minutes.
+    let told = tasks.iter().filter(|task| task.starttime + 311 * MINUTE > now);
     for task in told.filter(|task| !is_of_the_night(task)) {
         let mut add = |time: u64, who: &str, priority: u8, text: String| {
             entries.push(JournalEntry::new(time * 1_000_000 + 250_000, who, priority, &text));

@@ -126,7 +126,7 @@ async fn faults_leave_no_memory_no_connection_and_no_file_with_the_program() {
             after_first = figures(program.id());
         }
     }
-    println!("{}", memory.is_flat(512));
+    println!("{}", memory.is_flat(4 << 10));
     // Everything is as it was.
     tokio::task::block_in_place(|| {
         calls.chunks(AT_ONCE).for_each(|calls| at_once(&mut program, calls));
@@ -191,7 +191,7 @@ async fn slow_faults_leave_no_memory_no_connection_and_no_file_with_the_program(
     });
     way.until_open(4).await;
     println!("{struck} slow faults struck in {n_rounds} rounds");
-    println!("{}", memory.is_flat(512));
+    println!("{}", memory.is_flat(4 << 10));
     if let (Some((first, files)), Some((now, open))) = (before, figures(program.id())) {
         println!("{first} KiB before, {now} KiB at the end; {files} files before, {open} after");
         assert!(now <= first + MORE, "{first} KiB grew to {now} KiB under slow faults");

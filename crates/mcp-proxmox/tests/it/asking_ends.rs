@@ -127,8 +127,8 @@ async fn an_answer_for_a_run_that_has_ended_is_asked_for_again() {
         let asked = call(&mut program, true, "stop_vm", &json!({ "arguments": arguments }));
         sim.change(|lab| lab.guest_mut(100).unwrap().pid += 1);
         let state = asked["result"]["requestState"].clone();
-        let yes = json!({ "confirm": { "action": "accept", "content": { "confirm": true } } });
-        let again = json!({ "arguments": arguments, "requestState": state, "inputResponses": yes });
+        let again =
+            json!({ "arguments": arguments, "requestState": state, "inputResponses": agreed() });
         let answer = call(&mut program, true, "stop_vm", &again);
         assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
     });

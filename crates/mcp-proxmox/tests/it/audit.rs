@@ -13,15 +13,21 @@ use crate::{
     support::{call_on, connect, failed, structured},
 };
 
-struct Record(PathBuf);
+/// An audit log that is gone at the end of the test.
+pub struct Record(pub PathBuf);
 
 impl Record {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         Self(std::env::temp_dir().join(format!("mcp-proxmox-{name}-{}", std::process::id())))
     }
 
     fn policy(&self) -> Policy {
-        Policy::new(None, "".parse().unwrap(), Confirm::Never, Some(self.0.clone()))
+        self.policy_of(None, "", Confirm::Never)
+    }
+
+    pub fn policy_of(&self, allow: Option<&str>, protect: &str, confirm: Confirm) -> Policy {
+        let allow = allow.map(|text| text.parse().unwrap());
+        Policy::new(allow, protect.parse().unwrap(), confirm, Some(self.0.clone()))
     }
 
     /// The program that may write, and keeps this record.
@@ -42,7 +48,14 @@ impl Record {
         program
     }
 
-    fn lines(&self) -> Vec<Value> {
+    /// Its only line.
+    pub fn line(&self) -> Value {
+        let lines = self.lines();
+        let [line] = lines.as_slice() else { panic!("{lines:#?}") };
+        line.clone()
+    }
+
+    pub fn lines(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(&self.0).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }

@@ -8,43 +8,13 @@ use serde_json::{Value, json};
 
 use crate::{
     asking::{initialize, lab_at_once, program, send_call},
+    audit::Record,
     power::{posts, start, write_server_with},
     process::{program_for, run},
     support::{access, call_on, failed, server},
 };
 
 const PASSWORD: &str = "hunter2-hunter2";
-
-struct Record(PathBuf);
-
-impl Record {
-    fn new(name: &str) -> Self {
-        Self(std::env::temp_dir().join(format!("mcp-proxmox-tried-{name}-{}", std::process::id())))
-    }
-
-    fn policy(&self, allow: Option<&str>, protect: &str, confirm: Confirm) -> Policy {
-        let allow = allow.map(|text| text.parse().unwrap());
-        Policy::new(allow, protect.parse().unwrap(), confirm, Some(self.0.clone()))
-    }
-
-    /// Its only line.
-    fn line(&self) -> Value {
-        let lines = self.lines();
-        let [line] = lines.as_slice() else { panic!("{lines:#?}") };
-        line.clone()
-    }
-
-    fn lines(&self) -> Vec<Value> {
-        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-}
-
-impl Drop for Record {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 #[tokio::test]
 async fn a_write_that_the_settings_refuse_has_one_line_with_who_what_and_why() {
@@ -57,8 +27,9 @@ async fn a_write_that_the_settings_refuse_has_one_line_with_who_what_and_why() {
             ("stop_vm", json!({ "vm": "app1", "wait_seconds": 5 })),
             ("send_vm_keys", json!({ "vm": "app1", "text": PASSWORD, "keys": ["enter"] })),
         ] {
-            let (sim, record) = (start().await, Record::new(&format!("refused-{nth}-{tool}")));
-            let policy = record.policy(allow, protect, confirm);
+            let (sim, record) =
+                (start().await, Record::new(&format!("tried-refused-{nth}-{tool}")));
+            let policy = record.policy_of(allow, protect, confirm);
             failed(&call_on(write_server_with(&sim, policy), tool, arguments).await);
             let line = record.line();
             for (name, value) in [
@@ -85,14 +56,14 @@ async fn a_write_that_the_settings_refuse_has_one_line_with_who_what_and_why() {
 
 #[tokio::test]
 async fn a_write_that_the_token_may_not_or_the_tier_forbids_has_one_line() {
-    let (sim, record) = (start().await, Record::new("token"));
+    let (sim, record) = (start().await, Record::new("tried-token"));
     sim.answer(Rule::get("/access/permissions").data(&json!({ "/vms": { "VM.Audit": 1 } })));
-    let policy = record.policy(None, "", Confirm::Never);
+    let policy = record.policy_of(None, "", Confirm::Never);
     failed(&call_on(write_server_with(&sim, policy), "stop_vm", json!({ "vm": "100" })).await);
     assert!(record.line()["why"].as_str().unwrap().contains("VM.PowerMgmt"), "{}", record.line());
 
-    let (sim, record) = (start().await, Record::new("tier"));
-    let policy = record.policy(None, "", Confirm::Never);
+    let (sim, record) = (start().await, Record::new("tried-tier"));
+    let policy = record.policy_of(None, "", Confirm::Never);
     let reads = server(access(&sim)).under(policy.into());
     failed(&call_on(reads, "send_vm_keys", json!({ "vm": "100", "text": PASSWORD })).await);
     let line = record.line();
@@ -111,7 +82,8 @@ async fn a_person_who_does_not_agree_has_one_line() {
             ("stop_vm", json!({ "vm": "app1" })),
             ("send_vm_keys", json!({ "vm": "app1", "text": PASSWORD })),
         ] {
-            let (sim, record) = (lab_at_once().await, Record::new(&format!("{outcome}-{tool}")));
+            let (sim, record) =
+                (lab_at_once().await, Record::new(&format!("tried-{outcome}-{tool}")));
             tokio::task::block_in_place(|| {
                 let mut program = program(&sim, &[("PVE_AUDIT_LOG", record.0.to_str().unwrap())]);
                 initialize(&mut program, "2025-06-18");
@@ -130,7 +102,7 @@ async fn a_person_who_does_not_agree_has_one_line() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_the_command_line_it_is_the_same() {
-    let (sim, record) = (start().await, Record::new("shell"));
+    let (sim, record) = (start().await, Record::new("tried-shell"));
     for (tier, words) in [
         ("read", &["stop_vm", "vm=100"][..]),
         ("write", &["stop_vm", "vm=100"]),
@@ -184,7 +156,7 @@ fn only_what_may_write_makes_the_file() {
 
 #[tokio::test]
 async fn what_is_no_attempt_to_write_has_no_line() {
-    let (sim, record) = (start().await, Record::new("none"));
+    let (sim, record) = (start().await, Record::new("tried-none"));
     for (tool, arguments) in [
         ("stop_vm", json!({ "vm": "100", "dry_run": true })),
         ("stop_vm", json!({ "vm": "nope" })),
@@ -192,7 +164,7 @@ async fn what_is_no_attempt_to_write_has_no_line() {
         ("get_vm_status", json!({ "vm": "100" })),
         ("get_vm_status", json!({ "vm": "nope" })),
     ] {
-        let policy = record.policy(None, "100", Confirm::Always);
+        let policy = record.policy_of(None, "100", Confirm::Always);
         call_on(write_server_with(&sim, policy), tool, arguments).await;
     }
     assert_eq!(record.lines(), Vec::<Value>::new());

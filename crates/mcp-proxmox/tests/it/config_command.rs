@@ -276,6 +276,19 @@ fn a_tilde_in_a_setting_is_the_home_folder_in_what_a_client_is_told() {
     assert_eq!(told.as_str(), file.to_str());
 }
 
+/// What is printed for a server, and what is said beside it.
+fn entry_of(command: &mut Command) -> (Value, String) {
+    let (code, stdout, stderr) = run(command);
+    assert_eq!(code, 0, "{stderr}");
+    let printed: Value = serde_json::from_str(&stdout).unwrap();
+    (printed["mcpServers"]["proxmox"].clone(), stderr)
+}
+
+/// What its program is started with.
+fn arguments_of(entry: &Value) -> Vec<&str> {
+    entry["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect()
+}
+
 #[test]
 fn a_container_is_handed_the_files_that_the_settings_name() {
     let home = Home::new("docker");
@@ -287,12 +300,8 @@ fn a_container_is_handed_the_files_that_the_settings_name() {
         .env_remove("PVE_TOKEN_SECRET")
         .env("PVE_TOKEN_SECRET_FILE", &file)
         .env("PVE_AUDIT_LOG", home.0.join("log/audit.jsonl"));
-    let (code, stdout, stderr) = run(&mut command);
-    assert_eq!(code, 0, "{stderr}");
-    let entry: Value = serde_json::from_str(&stdout).unwrap();
-    let entry = &entry["mcpServers"]["proxmox"];
-    let arguments: Vec<_> =
-        entry["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let (entry, stderr) = entry_of(&mut command);
+    let arguments = arguments_of(&entry);
     assert!(
         arguments.contains(&&*format!(
             "type=bind,source={},target=/run/mcp-proxmox/token,readonly",

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{CLIENTS, Home, SECRET};
+use super::{CLIENTS, Home, SECRET, arguments_of, entry_of};
 use crate::process::run;
 
 /// The one file that a client has below its home.
@@ -141,12 +141,8 @@ fn a_path_with_a_comma_or_a_colon_reaches_the_container_whole() {
         .env_remove("PVE_TOKEN_SECRET")
         .env("PVE_TOKEN_SECRET_FILE", &token)
         .env("PVE_AUDIT_LOG", &log);
-    let (code, stdout, stderr) = run(&mut command);
-    assert_eq!(code, 0, "{stderr}");
-    let entry: Value = serde_json::from_str(&stdout).unwrap();
-    let entry = &entry["mcpServers"]["proxmox"];
-    let arguments: Vec<_> =
-        entry["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let (entry, _) = entry_of(&mut command);
+    let arguments = arguments_of(&entry);
     let folder = home.0.display();
     for wanted in [
         format!("type=bind,\"source={folder}/a:b,c/token\",target=/run/mcp-proxmox/token,readonly"),

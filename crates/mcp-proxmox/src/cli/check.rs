@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, io, process::ExitCode, time::SystemTime};
 
 use futures_util::future::join_all;
 use pve_client::{
-    Error, Reader, Settings, UnsentKind, access,
+    Error, LostWhy, Reader, Settings, UnsentKind, access,
     cluster::{self, ClusterStatus},
     guest,
     version::{self, Version},
@@ -92,7 +92,7 @@ fn told(asked: &str, error: &Error, world: &World) -> String {
     let failure = Failure::from_pve(asked, error);
     let failure = failure.for_token(world.config.pve.token.id()).within_check();
     let failed = error.refusal().is_some_and(|refusal| (500..=594).contains(&refusal.status));
-    if matches!(error, Error::Lost { .. }) {
+    if matches!(error, Error::Lost { why, .. } if *why != LostWhy::NotHttp) {
         failure.hint(HANGS).to_string()
     } else if failed && failure.advice().is_none() {
         failure.hint(FAILS).to_string()

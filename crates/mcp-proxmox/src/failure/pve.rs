@@ -152,13 +152,13 @@ fn advice(error: &Error) -> Option<String> {
     }
     let advice = match error {
         Error::Unsent(unsent) => unsent_advice(unsent),
+        Error::Lost { why: LostWhy::NotHttp, .. } => NOT_PVE,
         Error::Lost { .. } => {
             "the node may be overloaded or cut off: list_nodes tells how the nodes are; ask again later"
         }
         Error::Refused(refusal) => return refusal_advice(refusal),
-        Error::Foreign { .. } => {
-            "only the user can mend this: PVE_HOST must lead to a Proxmox VE node (port 8006), and a proxy in between must pass requests on unchanged"
-        }
+        Error::Foreign { .. } => NOT_PVE,
+        Error::TooLarge { path, .. } if path == VERSION => NOT_PVE,
         Error::TooLarge { .. } => "ask for less: a shorter time, fewer lines, one node",
         // An empty answer to a question that an older version does not understand.
         _ => {
@@ -167,6 +167,12 @@ fn advice(error: &Error) -> Option<String> {
     };
     Some(advice.to_owned())
 }
+
+/// What is said where something else than PVE seems to answer.
+const NOT_PVE: &str = "only the user can mend this: PVE_HOST must lead to a Proxmox VE node (port 8006), and a proxy in between must pass requests on unchanged";
+
+/// A short answer, which needs no privilege.
+const VERSION: &str = "/version";
 
 fn unsent_advice(unsent: &Unsent) -> &'static str {
     // Of several hosts, the one with a certificate to look at is the one that something can be done about.
@@ -220,6 +226,10 @@ fn refusal_advice(refusal: &Refusal) -> Option<String> {
         }
         RefusalKind::Unauthenticated => {
             "PVE does not tell whether the secret is wrong, or the token unknown, disabled or expired; only the user can mend PVE_TOKEN_ID and the secret (PVE_TOKEN_SECRET, or the file of PVE_TOKEN_SECRET_FILE). Do not try again before"
+        }
+        // Whoever has a valid token may read the version; a PVE that refuses it names what is missing.
+        RefusalKind::Forbidden { path: None, .. } if refusal.path == VERSION => {
+            "PVE tells its version to every token that it accepts, so something in front of it refused (a proxy, or a filter of addresses); only the user can mend that"
         }
         RefusalKind::Forbidden { path, privileges } => {
             return Some(forbidden_advice(path.as_deref(), &privileges));
@@ -347,6 +357,28 @@ mod tests {
                 assert!(!told.contains(type_name), "{told}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_not_pve_is_told_as_that_and_not_as_a_busy_node_or_a_missing_role() {
+        let forbidden = |path: &str, message: &str| {
+            let Error::Refused(refusal) = refusal(403, message) else { unreachable!() };
+            Error::Refused(Refusal { path: path.to_owned(), ..refusal })
+        };
+        let told = |error| Failure::from_pve("ask", &error).advice().unwrap_or_default().to_owned();
+        let too_large = |path: &str| Error::TooLarge { path: path.to_owned(), limit: 64 };
+        let not_http = Error::Lost {
+            host: "pve.lan:8006".to_owned(),
+            method: Method::Get,
+            path: "/version".to_owned(),
+            why: LostWhy::NotHttp,
+            others: Vec::new(),
+        };
+        assert_eq!(told(not_http), NOT_PVE);
+        assert_eq!(told(too_large("/version")), NOT_PVE);
+        assert!(told(too_large("/nodes/pve1/tasks")).starts_with("ask for less"));
+        assert!(told(forbidden("/version", "Forbidden")).contains("in front of it refused"));
+        assert!(told(forbidden("/nodes/pve1/status", "Forbidden")).contains("PVEAuditor"));
     }
 
     #[test]

@@ -70,6 +70,9 @@ impl Cluster {
             guest.takes = Takes::Seconds(2);
         }
         let now = date::unix_now();
+        if let Some(guest) = demo.guest_mut(204) {
+            guest.uptime = now - begin_of_204(now);
+        }
         demo.storages = storages::of(&demo.guests, now);
         details::add(&mut demo, now);
         network::add(&mut demo);
@@ -171,6 +174,17 @@ fn troubled() -> Vec<Guest> {
     vec![paused, in_backup, hibernated, broken, stopped, template, ct_template, ct_stopped]
 }
 
+/// Now, by ten minutes. Whoever calls one tool after the other has another cluster each time: what the first told of is
+/// still known to the next.
+fn lately(now: u64) -> u64 {
+    now / 600 * 600
+}
+
+/// When the present run of this container began, of which a task tells.
+fn begin_of_204(now: u64) -> u64 {
+    lately(now) - 2 * DAY - 204 * 37
+}
+
 /// Last night's backups, one that still runs, and what went wrong since.
 fn tasks(now: u64) -> Vec<Task> {
     // The newest evening whose backups are done, whatever time it is.
@@ -183,8 +197,7 @@ fn tasks(now: u64) -> Vec<Task> {
         let task = Task::ended(node, "vzdump", "", "root@pam", (night, night + 2400), status);
         tasks.push(Task { log: demo_logs::backup(node, is_broken), ..task });
     }
-    // Whoever calls one tool after the other has another cluster each time: what the first told of is still known to the next.
-    let lately = now / 600 * 600;
+    let lately = lately(now);
     let failed = "storage 'nas' is not online";
     let log = format!("TASK ERROR: {failed}");
     let start = Task::ended(
@@ -196,17 +209,11 @@ fn tasks(now: u64) -> Vec<Task> {
         failed,
     );
     tasks.push(start.with_log(&[&log]));
+    let begun = lately - 11 * 60;
     let running =
-        Task::ended("pve3", "vzdump", "123", "root@pam", (now - 600, now), "").still_running();
-    tasks.push(running.with_log(&[
-        "INFO: starting new backup job: vzdump 123 --storage pbs --mode snapshot",
-        "INFO: Starting Backup of VM 123 (qemu)",
-        "INFO: VM Name: nextcloud",
-        "INFO:  31% (12.4 GiB of 40.0 GiB) in 9m 31s, read: 21.3 MiB/s, write: 9.1 MiB/s",
-        "INFO:  32% (12.8 GiB of 40.0 GiB) in 9m 50s, read: 21.6 MiB/s, write: 8.8 MiB/s",
-    ]));
-    // The present run of the container began with it, see `running`.
-    let begun = now - 2 * DAY - 204 * 37;
+        Task::ended("pve3", "vzdump", "123", "root@pam", (begun, begun), "").still_running();
+    tasks.push(Task { log: demo_logs::running_backup(now - begun), ..running });
+    let begun = begin_of_204(now);
     let warned =
         Task::ended("pve1", "vzstart", "204", "admin@pve", (begun - 4, begun), "WARNINGS: 1");
     let log = ["WARN: Systemd 257 detected. You may need to enable nesting.", "TASK WARNINGS: 1"];

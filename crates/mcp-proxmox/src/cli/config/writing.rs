@@ -119,7 +119,7 @@ impl Original {
             settle(new, &self.file, after)?;
             return Ok(Replaced { copy: None, is_tightened });
         };
-        let copy = backup(&self.file, before, is_tightened)?;
+        let copy = backup(&self.file, before)?;
         // The client may have written meanwhile. Nothing that takes long is between this look and the exchange.
         let exchanged = match fs::read_to_string(&self.file) {
             Ok(now) if now == *before => fs::rename(new, &self.file).map_err(Unreplaced::from),
@@ -165,12 +165,13 @@ fn write_new(file: &Path, text: &str) -> Result<(), Unreplaced> {
     Ok(written?)
 }
 
-/// Keeps what a file held under a name beside it that nothing has yet. Where the file is `tightened`, so is this.
-fn backup(file: &Path, before: &str, is_tightened: bool) -> io::Result<PathBuf> {
+/// Keeps what a file held under a name beside it that nothing has yet. It is for its owner alone: nobody else reads it, and
+/// secrets outlive in it the day on which the file loses them.
+fn backup(file: &Path, before: &str) -> io::Result<PathBuf> {
     let (path, mut copy) = fresh(file, "backup")?;
     let written = copy
         .write_all(before.as_bytes())
-        .and_then(|()| keep(&fs::metadata(file)?, &copy, is_tightened))
+        .and_then(|()| keep(&fs::metadata(file)?, &copy, true))
         .and_then(|()| copy.sync_all());
     if written.is_err() {
         let _ = fs::remove_file(&path);

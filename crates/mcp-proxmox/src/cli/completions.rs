@@ -1,6 +1,6 @@
 //! `mcp-proxmox completions SHELL`: what a shell needs to complete our commands, from the same definitions.
 
-use std::{io, process::ExitCode};
+use std::{fmt::Write as _, io, process::ExitCode};
 
 use clap::{Arg, ArgMatches, Command, ValueHint, builder::PossibleValuesParser, value_parser};
 use clap_complete::Shell;
@@ -63,14 +63,41 @@ fn hinted(argument: Arg) -> Arg {
     }
 }
 
-/// What is made for bash takes the hyphen in our name for the step to a subcommand in one half of its text, and not in
-/// the other: nothing behind a subcommand was ever completed.
+/// The script without what the library gets wrong.
 fn corrected(shell: Shell, script: &str) -> String {
-    if shell != Shell::Bash {
-        return script.to_owned();
+    match shell {
+        // The hyphen in our name is taken for the step to a subcommand in one half of the text, and not in the other:
+        // nothing behind a subcommand was ever completed.
+        Shell::Bash => {
+            let steps = |between: &str| NAME.replace('-', between);
+            script.replace(&steps("__subcmd__"), &steps("__"))
+        }
+        // A flag of which the value is being typed lacks it, which is taken for a mistake; and what stands without a
+        // flag is not known at all.
+        Shell::Fish => {
+            let parse = "argparse -s (__fish_mcp_proxmox_global_optspecs) -- $cmd 2>/dev/null";
+            let again = parse.replace("$cmd", "$cmd ''");
+            script.replace(parse, &format!("{parse}\n    or {again}")) + &words_for_fish()
+        }
+        _ => script.to_owned(),
     }
-    let steps = |between: &str| NAME.replace('-', between);
-    script.replace(&steps("__subcmd__"), &steps("__"))
+}
+
+/// What fish can offer for words without a flag: a client, a tool, a shell.
+fn words_for_fish() -> String {
+    let mut lines = String::new();
+    for subcommand in completed().get_subcommands() {
+        let words = subcommand.get_positionals().flat_map(Arg::get_possible_values);
+        let words = words.map(|word| word.get_name().to_owned()).collect::<Vec<_>>().join(" ");
+        if !words.is_empty() {
+            let name = subcommand.get_name();
+            let _ = writeln!(
+                lines,
+                r#"complete -c {NAME} -n "__fish_mcp_proxmox_using_subcommand {name}; and not __fish_seen_subcommand_from {words}" -f -a "{words}""#
+            );
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -33,9 +33,9 @@ pub(super) struct Reading<'a> {
 /// A secret is longer, and what is shorter would be found in words that mean nothing.
 const LEAST: usize = 16;
 
-/// Without the blanks and quotes that come with copying.
+/// Without the blanks, byte order marks and quotes that come with copying.
 fn unquoted(text: &str) -> &str {
-    let mut text = text.trim();
+    let mut text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     for quote in ['"', '\'', '`'] {
         if let Some(inner) = text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote)) {
             text = inner.trim();
@@ -233,9 +233,17 @@ impl Reading<'_> {
         match identity::token(parts) {
             Ok(token) => (!missing).then_some(token),
             Err(mistakes) => {
-                self.mistakes.extend(
-                    mistakes.into_iter().map(|(variable, wrong)| Mistake { variable, wrong }),
-                );
+                for (variable, wrong) in mistakes {
+                    let file = (variable == settings::TOKEN_SECRET_FILE.variable)
+                        .then(|| self.value(&settings::TOKEN_SECRET_FILE))
+                        .flatten();
+                    // It is the content of the file that is wrong.
+                    let file = file.map(|path| {
+                        format!("`{}`: ", clean::label(&at_home(&path).to_string_lossy()))
+                    });
+                    let wrong = file.unwrap_or_default() + &wrong;
+                    self.mistakes.push(Mistake { variable, wrong });
+                }
                 None
             }
         }
@@ -274,7 +282,7 @@ impl Reading<'_> {
                 return None;
             }
         };
-        if let Some(warning) = loose_permissions(path) {
+        if let Some(warning) = file::loose_permissions(path) {
             self.warnings.push(warning);
         }
         let text = unquoted(&text);
@@ -407,22 +415,4 @@ pub(super) fn log_filter(text: &str) -> Result<String, String> {
         ));
     }
     Ok(text.to_owned())
-}
-
-#[cfg(unix)]
-fn loose_permissions(path: &Path) -> Option<String> {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let mode = std::fs::metadata(path).ok()?.permissions().mode();
-    (mode & 0o077 != 0).then(|| {
-        format!(
-            "others can read `{}`, which holds the token's secret: chmod 600 it",
-            clean::label(&path.to_string_lossy())
-        )
-    })
-}
-
-#[cfg(not(unix))]
-fn loose_permissions(_path: &Path) -> Option<String> {
-    None
 }

@@ -124,7 +124,7 @@ impl Reading<'_> {
     }
 
     pub(super) fn wrong(&mut self, setting: &Setting, wrong: String) {
-        self.mistakes.push(Mistake { variable: setting.variable, wrong });
+        self.mistakes.push(Mistake { variable: setting.variable.into(), wrong });
     }
 
     pub(super) fn one<T>(
@@ -242,7 +242,7 @@ impl Reading<'_> {
                         format!("`{}`: ", clean::label(&at_home(&path).to_string_lossy()))
                     });
                     let wrong = file.unwrap_or_default() + &wrong;
-                    self.mistakes.push(Mistake { variable, wrong });
+                    self.mistakes.push(Mistake { variable: variable.into(), wrong });
                 }
                 None
             }

@@ -67,3 +67,81 @@ fn a_file_of_authorities_may_begin_with_a_byte_order_mark_and_one_in_utf16_is_ca
         assert!(!told.contains("BEGIN CERTIFICATE"), "{told}");
     }
 }
+
+#[test]
+fn a_guard_with_another_name_is_a_mistake_where_writes_are_possible_and_those_of_others_are_not() {
+    let config = |tier: &str, names: &[&str]| {
+        let read = with(&[("PVE_ACCESS_TIER", tier)]);
+        Config::guarded(read, names.iter().copied())
+    };
+    for (name, meant) in [
+        ("PVE_PROTECTED_VMS", "PVE_PROTECT_VMS"),
+        ("PVE_PROTECTVMS", "PVE_PROTECT_VMS"),
+        ("PVE_ALLOWED_VMS", "PVE_ALLOW_VMS"),
+        ("PVE_ALOW_VMS", "PVE_ALLOW_VMS"),
+        ("PVE_ALLOWED_VMID_MIN", "PVE_ALLOW_VMS"),
+        ("pve_allow_vms", "PVE_ALLOW_VMS"),
+        ("Pve_Confirm", "PVE_CONFIRM"),
+        ("PVE_AUDITLOG", "PVE_AUDIT_LOG"),
+        ("PVE_AUDIT_FILE", "PVE_AUDIT_LOG"),
+        ("PVE_CONFIRMATION", "PVE_CONFIRM"),
+        ("PVE_CONFRIM", "PVE_CONFIRM"),
+        ("PVE_DENY_VMS", "PVE_PROTECT_VMS"),
+        ("PVE_BLACKLIST", "PVE_PROTECT_VMS"),
+        ("PVE_EXCLUDE_VMS", "PVE_PROTECT_VMS"),
+        ("PVE_EXCLUDED_TOOLS", "PVE_EXCLUDE_TOOLS"),
+        ("PVE_DENIED_TOOLS", "PVE_EXCLUDE_TOOLS"),
+        ("PVE_ALLOWED_TOOLS", "PVE_TOOLS"),
+        ("PVE_TOOLSETS", "PVE_TOOLS"),
+        ("PVE_READONLY", "PVE_ACCESS_TIER"),
+        ("PVE_READ_ONLY_MODE", "PVE_ACCESS_TIER"),
+        ("PVE_TIER", "PVE_ACCESS_TIER"),
+    ] {
+        let told = config("write", &[name]).expect_err(name).to_string();
+        let expected = format!("\n  {name}: there is no such setting");
+        assert!(told.contains(&expected), "{told}");
+        assert!(told.contains(&format!("did you mean `{meant}`?")), "{told}");
+        assert!(config("read", &[name]).is_ok(), "{name}");
+        let told = misspelt([name].into_iter()).concat();
+        assert!(told.contains(&format!("`{name}`: did you mean `{meant}`?")), "{told}");
+    }
+    let of_others = [
+        "PVE_USER",
+        "PVE_PASSWORD",
+        "PVE_NODE",
+        "PVE_TOKEN_NAME",
+        "PVE_TOKEN_VALUE",
+        "PVE_VERIFY_SSL",
+        "PVE_ALLOW_INSECURE",
+        "PVE_ALLOW_SELF_SIGNED_CERTS",
+        "PVE_ALLOWED_HOSTS",
+        "PVE_AUDITOR_TOKEN_ID",
+        "PVE_CONFIG",
+        "PVE_POOLS",
+        "PVE_STORAGE_TIER",
+        "PVE_TOOLS_DIR",
+        "PVE_MODULE",
+        "PVE_URL",
+        "PVE_API_URL",
+        "PVE_SSH_KEY",
+        "PVE_VMID",
+        "PVE_TEMPLATE",
+        "PVE_STATE",
+        "PVE_IP",
+        "PVE_VERSION",
+        "PROXMOX_VE_ALLOW_VMS",
+        "MY_PVE_DENY_VMS",
+        "pve",
+        "é_e_protect",
+    ];
+    config("write", &of_others).expect("these are no guards");
+    let ours: Vec<_> = settings::ALL.iter().map(|setting| setting.variable).collect();
+    config("write", &ours).expect("these are settings");
+}
+
+#[test]
+fn a_misspelt_guard_is_told_with_the_other_mistakes() {
+    let read = with(&[("PVE_ACCESS_TIER", "write"), ("PVE_PORT", "x")]);
+    let told = Config::guarded(read, ["PVE_DENY_VMS"].into_iter()).unwrap_err().to_string();
+    assert!(told.contains("\n  PVE_PORT: ") && told.contains("\n  PVE_DENY_VMS: "), "{told}");
+}

@@ -1,7 +1,7 @@
 //! The configuration: read in one place, checked all at once, before anything else happens.
 //!
 //! **Every mistake is reported in one run**, with the variable, what was read and what is expected.
-//! **The secret is never repeated**, not even a part of it. Whether PVE can be reached is not looked at
+//! **The secret is never repeated**, not even a part of it, nor is what looks like one. Whether PVE can be reached is not looked at
 //! here: clients may start the server only to see what it offers.
 
 mod file;
@@ -13,6 +13,7 @@ mod names;
 mod pins;
 mod placeholder;
 mod reading;
+mod secret;
 pub mod settings;
 
 use std::{borrow::Cow, fmt, path::PathBuf, str::FromStr, time::Duration};
@@ -152,6 +153,7 @@ impl Config {
         }
         let log = read.one(&settings::LOG, log_filter).unwrap_or_else(|| "warn".to_owned());
         let Reading { mistakes, warnings, .. } = read;
+        let warnings = warnings.iter().map(|warning| secret::hidden(warning)).collect();
         match (hosts, token, tls) {
             (Some(hosts), Some(token), Some(tls)) if mistakes.is_empty() => {
                 let pve = pve(hosts, token, tls, seconds);
@@ -312,7 +314,7 @@ impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("mcp-proxmox cannot start with this configuration:\n")?;
         for Mistake { variable, wrong } in &self.all {
-            writeln!(f, "  {variable}: {wrong}")?;
+            writeln!(f, "  {variable}: {}", secret::hidden(wrong))?;
         }
         f.write_str("hint: `mcp-proxmox --help` explains every setting; `mcp-proxmox --demo` runs without any")
     }

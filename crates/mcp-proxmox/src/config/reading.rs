@@ -15,6 +15,7 @@ use super::{
     list::{each, parts},
     pins,
     placeholder::{is_placeholder, placeholder_in},
+    secret,
     settings::{self, Setting},
 };
 use crate::{
@@ -139,8 +140,19 @@ impl Reading<'_> {
             self.wrong(setting, wrong.to_owned());
             return None;
         }
+        let seen: Zeroizing<String> =
+            Zeroizing::new(text.chars().filter(char::is_ascii_graphic).collect());
+        if secret::is_one(&seen) {
+            self.wrong(setting, secret::LOOKS.to_owned());
+            return None;
+        }
         match read(&text) {
             Ok(value) => Some(value),
+            // What is cut where it is shown may be cut within a secret.
+            Err(_) if secret::is_in(&text) || secret::is_in(&seen) => {
+                self.wrong(setting, secret::LOOKS.to_owned());
+                None
+            }
             Err(wrong) => {
                 // What stands before an `@` may be a password.
                 let shown = text.rsplit_once('@').map_or(text.as_str(), |(_, host)| host);
@@ -202,7 +214,9 @@ impl Reading<'_> {
             None => (None, &settings::TOKEN_SECRET),
         };
         let n_mistakes = self.mistakes.len();
-        let username = self.one(&settings::USERNAME, |text| Ok(text.to_owned()));
+        let username = self.one(&settings::USERNAME, |text| {
+            if secret::is_in(text) { Err(String::new()) } else { Ok(text.to_owned()) }
+        });
         if self.mistakes.len() > n_mistakes {
             return None;
         }
@@ -241,6 +255,9 @@ impl Reading<'_> {
                     let file = file.map(|path| {
                         format!("`{}`: ", clean::label(&at_home(&path).to_string_lossy()))
                     });
+                    // With a `=` it is known which part is shown.
+                    let is_shown = token_id.contains('=') || !secret::is_in(&token_id);
+                    let wrong = if is_shown { wrong } else { secret::LOOKS.to_owned() };
                     let wrong = file.unwrap_or_default() + &wrong;
                     self.mistakes.push(Mistake { variable: variable.into(), wrong });
                 }
@@ -253,6 +270,10 @@ impl Reading<'_> {
     fn secret(&mut self) -> Option<(Zeroizing<String>, &'static Setting)> {
         let given = self.value(&settings::TOKEN_SECRET).map(Zeroizing::new);
         let file = self.value(&settings::TOKEN_SECRET_FILE);
+        if file.as_deref().is_some_and(secret::is_in) {
+            self.wrong(&settings::TOKEN_SECRET_FILE, secret::LOOKS.to_owned());
+            return None;
+        }
         match (given, file) {
             (Some(_), Some(_)) => {
                 self.wrong(

@@ -145,3 +145,40 @@ fn a_misspelt_guard_is_told_with_the_other_mistakes() {
     let told = Config::guarded(read, ["PVE_DENY_VMS"].into_iter()).unwrap_err().to_string();
     assert!(told.contains("\n  PVE_PORT: ") && told.contains("\n  PVE_DENY_VMS: "), "{told}");
 }
+
+#[test]
+fn what_looks_like_a_secret_is_shown_in_no_complaint() {
+    const OTHER: &str = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
+    let capitals = OTHER.to_uppercase();
+    for setting in settings::ALL {
+        if setting.variable == "PVE_TOKEN_SECRET" {
+            continue;
+        }
+        for value in [
+            OTHER.to_owned(),
+            capitals.clone(),
+            format!("mcp@pve!mon={OTHER}"),
+            format!("PVEAPIToken=mcp@pve!mon={OTHER}"),
+            format!("!{OTHER}"),
+            format!("{OTHER} x"),
+            format!("a,{OTHER}:"),
+            format!("https://{OTHER}/#"),
+            format!("{}{OTHER}", "a ".repeat(35)),
+        ] {
+            for secret in ["", UUID] {
+                let settings = [("PVE_TOKEN_SECRET", secret), (setting.variable, value.as_str())];
+                let told = match with(&settings) {
+                    Ok(config) => config.warnings.concat(),
+                    Err(mistakes) => mistakes.to_string(),
+                };
+                let (told, variable) = (told.to_lowercase(), setting.variable);
+                assert!(!told.contains(&OTHER[..6]), "{variable}={value}: {told}");
+            }
+        }
+        let told = mistakes(&[("PVE_TOKEN_SECRET", ""), (setting.variable, OTHER)]);
+        let expected = format!("{}: this looks like a token's secret", setting.variable);
+        assert!(told.contains(&expected), "{told}");
+    }
+    let told = mistakes(&[("PVE_TLS_CA_FILE", &format!("/media/{OTHER}/none.pem"))]);
+    assert!(told.contains(OTHER), "a disk is named by its identifier: {told}");
+}

@@ -3,6 +3,8 @@
 use pve_client::{Secret, Token};
 use zeroize::Zeroizing;
 
+use super::settings;
+
 /// The parts as they were read.
 pub(super) struct Parts<'a> {
     pub(super) token_id: &'a str,
@@ -19,7 +21,8 @@ pub(super) type Mistake = (&'static str, String);
 /// The token. Reports the first mistake in each variable.
 pub(super) fn token(parts: Parts<'_>) -> Result<Token, Vec<Mistake>> {
     let (user, name) = user_and_name(parts.token_id, parts.username, parts.realm)?;
-    let secret = secret(&parts.secret, &format!("{user}!{name}"))
+    let is_of_file = parts.secret_from == settings::TOKEN_SECRET_FILE.variable;
+    let secret = secret(&parts.secret, &format!("{user}!{name}"), is_of_file)
         .map_err(|mistake| vec![(parts.secret_from, mistake)])?;
     Token::new(&user, &name, Secret::new(secret))
         .map_err(|error| vec![("PVE_TOKEN_ID", error.to_string())])
@@ -97,9 +100,23 @@ fn is_token_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
+/// What stands in a header before the token: how `curl` and scripts have it.
+pub(super) fn without_header(text: &str) -> &str {
+    let mut text = text;
+    for beginning in ["Authorization:", "PVEAPIToken="] {
+        if let Some((head, rest)) = text.split_at_checked(beginning.len()) {
+            text = if head.eq_ignore_ascii_case(beginning) { rest.trim_start() } else { text };
+        }
+    }
+    text
+}
+
 /// People paste the header or `id=secret` whole; where the id is ours, what is meant is clear.
-fn secret(text: &str, id: &str) -> Result<String, String> {
-    let bare = text.strip_prefix("PVEAPIToken=").unwrap_or(text);
+fn secret(text: &str, id: &str, is_of_file: bool) -> Result<String, String> {
+    let bare = without_header(text);
+    if let Some(other) = something_else(bare, id, is_of_file) {
+        return Err(other);
+    }
     let bare = match bare.rsplit_once('=') {
         Some((pasted, secret)) if pasted == id || id.ends_with(&format!("!{pasted}")) => secret,
         Some(_) => return Err("it holds a `=` and an id that is not the one of PVE_TOKEN_ID: only the secret belongs here".to_owned()),
@@ -108,12 +125,42 @@ fn secret(text: &str, id: &str) -> Result<String, String> {
     if bare.is_empty() {
         return Err("it is empty".to_owned());
     }
+    if bare.contains(['"', '\'', '`']) {
+        return Err("it holds a quote, which no secret has: copy it again".to_owned());
+    }
     if !bare.bytes().all(|b| b.is_ascii_graphic()) {
         return Err(
             "it holds blanks or other characters that no secret has: copy it again".to_owned()
         );
     }
+    let is_example = bare.len() > 3 && bare.bytes().all(|b| b"xX-".contains(&b));
+    if is_example || bare.starts_with('<') && bare.ends_with('>') {
+        return Err("that is a placeholder: put the secret in its place that PVE showed once, when the token was made".to_owned());
+    }
     Ok(bare.to_owned())
+}
+
+/// What a text plainly is that is no secret.
+fn something_else(text: &str, id: &str, is_of_file: bool) -> Option<String> {
+    let is_drive =
+        matches!(text.as_bytes(), [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic());
+    let beginnings = ["/", "~/", "~\\", "./", ".\\", "../", "..\\", "\\\\"];
+    if is_drive || beginnings.iter().any(|beginning| text.starts_with(beginning)) {
+        let instead = if is_of_file {
+            "PVE_TOKEN_SECRET_FILE must name the file with the secret itself"
+        } else {
+            "use PVE_TOKEN_SECRET_FILE"
+        };
+        return Some(format!("that is a path: {instead}"));
+    }
+    if text.starts_with(['{', '[']) {
+        return Some("that is JSON: only the secret belongs here".to_owned());
+    }
+    let is_id = text == id || !text.contains('=') && text.starts_with(id);
+    is_id.then(|| {
+        "that is the token's id: the secret is what PVE showed once, when the token was made"
+            .to_owned()
+    })
 }
 
 fn shown(text: &str) -> String {

@@ -36,13 +36,15 @@ const LEAST: usize = 16;
 
 /// Without the blanks, byte order marks and quotes that come with copying.
 fn unquoted(text: &str) -> &str {
-    let mut text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-    for quote in ['"', '\'', '`'] {
-        if let Some(inner) = text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote)) {
-            text = inner.trim();
+    let mut text = text;
+    loop {
+        text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        let within = |quote| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
+        match ['"', '\'', '`'].into_iter().find_map(within) {
+            Some(inner) => text = inner,
+            None => return text,
         }
     }
-    text
 }
 
 /// Where a file is. The clients that start the server hand `~` on as it is: there is no shell between.

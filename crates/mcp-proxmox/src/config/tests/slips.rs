@@ -182,3 +182,47 @@ fn what_looks_like_a_secret_is_shown_in_no_complaint() {
     let told = mistakes(&[("PVE_TLS_CA_FILE", &format!("/media/{OTHER}/none.pem"))]);
     assert!(told.contains(OTHER), "a disk is named by its identifier: {told}");
 }
+
+#[test]
+fn what_can_be_no_secret_is_not_sent_as_one() {
+    for (value, expected) in [
+        ("~/.config/pve-token", "that is a path: use PVE_TOKEN_SECRET_FILE"),
+        ("/home/x", "that is a path"),
+        ("./token", "that is a path"),
+        ("..\\token", "that is a path"),
+        ("C:\\Users\\x\\token", "that is a path"),
+        ("d:/token", "that is a path"),
+        ("\\\\server\\token", "that is a path"),
+        ("{\"value\":\"SECRETSECRET\"}", "that is JSON"),
+        ("[\"SECRETSECRET\"]", "that is JSON"),
+        ("\"SECRETSECRET", "it holds a quote"),
+        ("SECRET'SECRET", "it holds a quote"),
+        ("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "that is a placeholder"),
+        ("XXXXXXXX", "that is a placeholder"),
+        ("<SECRETSECRET>", "that is a placeholder"),
+        ("root@pam!mcp", "that is the token's id"),
+        ("root@pam!mcp:SECRETSECRET", "that is the token's id"),
+    ] {
+        let told = mistakes(&[("PVE_TOKEN_SECRET", value)]);
+        assert!(told.contains(&format!("PVE_TOKEN_SECRET: {expected}")), "{value}: {told}");
+        assert!(!told.contains("SECRETSECRET"), "{told}");
+    }
+    let (read, path) = from_file(b"/run/secrets/token\n", "path");
+    let told = read.unwrap_err().to_string();
+    assert!(told.contains(&format!("`{path}`: that is a path")), "{told}");
+    assert!(!told.contains("use PVE_TOKEN_SECRET_FILE"), "{told}");
+    let header = format!("PVEAPIToken=root@pam!mcp={UUID}");
+    for value in [
+        format!("'\"{UUID}\"'"),
+        format!("\"'`{UUID}`'\""),
+        format!("root@pam!mcp={UUID}"),
+        format!("Authorization: {header}"),
+        format!("authorization:{header}"),
+        header,
+        "plain-word".to_owned(),
+        "a/b+c=d==".replace('=', ""),
+    ] {
+        let config = with(&[("PVE_TOKEN_SECRET", &value)]);
+        assert!(config.is_ok(), "{value}: {:?}", config.err());
+    }
+}

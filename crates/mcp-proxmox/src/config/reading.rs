@@ -258,7 +258,8 @@ impl Reading<'_> {
                         format!("`{}`: ", clean::label(&at_home(&path).to_string_lossy()))
                     });
                     // With a `=` it is known which part is shown.
-                    let is_shown = token_id.contains('=') || !secret::is_in(&token_id);
+                    let is_shown = identity::without_header(&token_id).contains('=')
+                        || !secret::is_in(&token_id);
                     let wrong = if is_shown { wrong } else { secret::LOOKS.to_owned() };
                     let wrong = file.unwrap_or_default() + &wrong;
                     self.mistakes.push(Mistake { variable: variable.into(), wrong });

@@ -226,3 +226,61 @@ fn what_can_be_no_secret_is_not_sent_as_one() {
         assert!(config.is_ok(), "{value}: {:?}", config.err());
     }
 }
+
+#[test]
+fn a_whole_header_as_the_tokens_id_is_told_how_it_is_divided() {
+    let secret = "SECRET-SECRET";
+    for header in ["PVEAPIToken=", "Authorization: PVEAPIToken=", "authorization:pveapitoken="] {
+        for secret in [secret, UUID] {
+            let value = format!("{header}mcp@pve!mon={secret}");
+            let told = mistakes(&[("PVE_TOKEN_ID", &value), ("PVE_TOKEN_SECRET", "other")]);
+            let expected = "PVE_TOKEN_ID: that is the whole header: here belongs `mcp@pve!mon`; what is behind the last `=` is the secret";
+            assert!(told.contains(expected), "{told}");
+            assert!(!told.contains(secret), "{told}");
+        }
+        let config = with(&[("PVE_TOKEN_ID", &format!("{header}mcp@pve!mon"))]).unwrap();
+        assert_eq!(config.pve.token.id(), "mcp@pve!mon");
+    }
+    let told = mistakes(&[("PVE_TOKEN_ID", "mcp@pve!mon=SECRET-SECRET")]);
+    assert!(told.contains("it holds a `=`: here belongs `mcp@pve!mon`"), "{told}");
+    let told = mistakes(&[("PVE_TOKEN_ID", "SECRET-SECRET=mcp@pve!mon")]);
+    assert!(!told.contains(secret), "{told}");
+}
+
+#[test]
+fn a_token_in_the_place_of_its_user_is_blamed_there_or_taken() {
+    for (user, id, wanted) in [
+        ("mcp@pve!mon", "mon", "mcp@pve!mon"),
+        ("mcp@pve!mon", "mcp@pve!mon", "mcp@pve!mon"),
+        ("mcp!mon", "mon", "mcp@pam!mon"),
+    ] {
+        let config = with(&[("PVE_USERNAME", user), ("PVE_TOKEN_ID", id)]);
+        assert_eq!(config.unwrap().pve.token.id(), wanted);
+    }
+    let told = mistakes(&[("PVE_USERNAME", "mcp@pve!other"), ("PVE_TOKEN_ID", "mon")]);
+    assert!(
+        told.contains("PVE_USERNAME: that is a token and not its user: write `mcp@pve`"),
+        "{told}"
+    );
+    assert!(!told.contains("PVE_TOKEN_ID:"), "{told}");
+}
+
+#[test]
+fn advice_on_a_tokens_id_can_be_followed() {
+    let told = mistakes(&[("PVE_TOKEN_ID", "!tok")]);
+    assert!(told.contains("no user before its `!`: write `user@realm!tok`"), "{told}");
+    let told = mistakes(&[("PVE_TOKEN_ID", "!tok"), ("PVE_USERNAME", "mcp@pve")]);
+    assert!(
+        told.contains("PVE_TOKEN_ID: it has no user before its `!`: write `mcp@pve!tok`"),
+        "{told}"
+    );
+    for encoded in ["mcp%40pve!mon", "mcp%40pve%21mon", "mcp@pve%21mon"] {
+        let told = mistakes(&[("PVE_TOKEN_ID", encoded)]);
+        assert!(told.contains("percent-encoded: write `mcp@pve!mon`"), "{told}");
+    }
+    let told = mistakes(&[("PVE_TOKEN_ID", "mcp%40pve%21mon%3DSECRET-SECRET")]);
+    assert!(told.contains("percent-encoded: write `mcp@pve!mon`"), "{told}");
+    assert!(!told.contains("SECRET-"), "{told}");
+    let told = mistakes(&[("PVE_USERNAME", "mcp%40pve"), ("PVE_TOKEN_ID", "mon")]);
+    assert!(told.contains("PVE_USERNAME: it is percent-encoded: write `mcp@pve`"), "{told}");
+}

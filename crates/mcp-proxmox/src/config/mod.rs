@@ -123,6 +123,9 @@ impl Config {
         read.placeholders();
         let port = read.one(&settings::PORT, host::port).unwrap_or(8006);
         let mut hosts = read.required(&settings::HOST, |text| host::list(text, port));
+        if let (Some(_), Some(text)) = (&hosts, read.value(&settings::HOST)) {
+            read.warnings.extend(host::cautions(&text));
+        }
         read.name_hosts(hosts.as_deref_mut().unwrap_or_default());
         let token = read.token();
         let tls = read.tls(hosts.as_deref_mut().unwrap_or_default());

@@ -248,6 +248,30 @@ fn a_whole_header_as_the_tokens_id_is_told_how_it_is_divided() {
 }
 
 #[test]
+fn hosts_are_read_as_they_are_meant_or_it_is_said_how_to_write_them() {
+    let config = with(&[("PVE_HOST", "HTTPS://127.0.0.1:9")]).unwrap();
+    assert_eq!(config.pve.hosts[0].to_string(), "127.0.0.1:9");
+    assert!(mistakes(&[("PVE_HOST", "Http://a")]).contains("write `https://a`"));
+    for zoned in ["fe80::1%eth0", "[fe80::1%eth0]", "[fe80::1%25eth0]:8006", "https://fe80::1%2/"] {
+        let told = mistakes(&[("PVE_HOST", zoned)]);
+        assert!(told.contains("zones") && told.contains("not supported"), "{told}");
+        assert!(!told.contains("is not a port"), "{told}");
+    }
+    let read = |host: &'static str| with(&[("PVE_HOST", host)]).unwrap();
+    for host in ["2001:db8::1:8006", "a, https://2001:db8::1:8006/"] {
+        let warnings = read(host).warnings;
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        let expected = "with a port, that is written `[2001:db8::1]:8006`";
+        assert!(warnings[0].contains(expected), "{warnings:?}");
+    }
+    for host in ["2001:db8::1", "[2001:db8::1:8006]", "[2001:db8::1]:8006", "fd00::8006:1"] {
+        assert!(read(host).warnings.is_empty(), "{host}");
+    }
+    let told = mistakes(&[("PVE_HOST", "2001:db8:0:0:0:0:0:1:8443")]);
+    assert!(told.contains("write `[2001:db8::1]:8443`"), "{told}");
+}
+
+#[test]
 fn a_token_in_the_place_of_its_user_is_blamed_there_or_taken() {
     for (user, id, wanted) in [
         ("mcp@pve!mon", "mon", "mcp@pve!mon"),

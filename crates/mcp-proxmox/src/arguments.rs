@@ -105,7 +105,7 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 }
 
 /// How many letters have to change to make one word of the other.
-fn distance(from: &str, to: &str) -> usize {
+pub(crate) fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (i, letter) in from.to_lowercase().chars().enumerate() {

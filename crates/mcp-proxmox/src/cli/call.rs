@@ -30,7 +30,7 @@ pub(super) fn command() -> Command {
             Arg::new("arguments")
                 .num_args(0..)
                 .value_name("key=value|JSON")
-                .help("Arguments: key=value as often as needed (a list is key=a,b or a repeated key, a bare key is true), a JSON object, or both"),
+                .help("Arguments: key=value as often as needed (a list is key=a,b or a repeated key, the bare key of a switch is true), a JSON object, or both"),
         )
         .arg(Arg::new("save").long("save").value_name("FILE").help("Where to write a picture"))
         .arg(Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Agree to what would be asked before a write"))
@@ -192,7 +192,7 @@ fn arguments(words: &[&str], schema: &Map<String, Value>) -> Result<Map<String, 
         }
         let (key, value) = word
             .split_once('=')
-            .ok_or_else(|| format!("`{word}` is not an argument: {}", instead_of(word, schema)))?;
+            .ok_or_else(|| needs(word, schema).unwrap_or_else(|| instead_of(word, schema)))?;
         if is_switch(key) && value.is_empty() {
             return Err(format!("`{key}=` says neither yes nor no: write `{key}` or `{key}=no`"));
         }
@@ -222,12 +222,30 @@ fn instead_of(word: &str, schema: &Map<String, Value>) -> String {
     let required = of("required").find_map(Value::as_str);
     let known = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let names: Vec<_> = known.map(|(name, _)| format!("`{name}`")).collect();
-    match required {
-        _ if takes(schema, word) => format!("write `{word}=…`"),
+    let instead = match required {
         Some(name) => format!("write `{name}={word}`"),
         None if names.is_empty() => "this tool takes none".to_owned(),
         None => format!("write key=value; this tool takes {}", names.join(", ")),
-    }
+    };
+    format!("`{word}` is not an argument: {instead}")
+}
+
+/// What an argument needs that was written without a value, which says enough for switches alone.
+fn needs(word: &str, schema: &Map<String, Value>) -> Option<String> {
+    let wanted = schema.get("properties")?.get(word)?;
+    let bound = |name: &str| wanted.get(name).and_then(Value::as_i64);
+    let (kind, example) = match wanted.get("type").and_then(Value::as_str) {
+        Some("integer" | "number") => {
+            let example = 10.min(bound("maximum").unwrap_or(10)).max(bound("minimum").unwrap_or(0));
+            ("number", example.to_string())
+        }
+        Some("array") => ("list", "…,…".to_owned()),
+        _ => {
+            let first = wanted.get("enum").and_then(|words| words.get(0)?.as_str());
+            ("value", first.unwrap_or("…").to_owned())
+        }
+    };
+    Some(format!("`{word}` needs a {kind}: write `{word}={example}`"))
 }
 
 /// Whether a tool has this argument.
@@ -292,12 +310,35 @@ mod tests {
         let none = Map::new();
         assert_eq!(Value::Object(arguments(&words, &none).unwrap()), wanted);
         let schema = json!({ "properties": { "vm": {} } });
-        for (word, expected) in [("vm", "write `vm=…`"), ("x", "key=value; this tool takes `vm`")]
+        for (word, expected) in
+            [("vm", "`vm` needs a value: write `vm=…`"), ("x", "key=value; this tool takes `vm`")]
         {
             let told = arguments(&[word], schema.as_object().unwrap()).unwrap_err();
             assert!(told.contains(expected), "{told}");
         }
         assert!(arguments(&["vm"], &none).unwrap_err().contains("takes none"));
+    }
+
+    #[test]
+    fn an_argument_without_a_value_is_told_which_kind_it_needs() {
+        let schema = json!({ "properties": {
+            "watch_console": { "type": "integer", "maximum": 40 },
+            "serial": { "type": "integer", "maximum": 3 },
+            "max_width": { "type": "integer", "minimum": 64 },
+            "sort": { "type": "string", "enum": ["cpu", "name"] },
+            "node": { "type": "string" },
+            "nodes": { "type": "array" },
+        } });
+        for (word, expected) in [
+            ("watch_console", "`watch_console` needs a number: write `watch_console=10`"),
+            ("serial", "`serial` needs a number: write `serial=3`"),
+            ("max_width", "`max_width` needs a number: write `max_width=64`"),
+            ("sort", "`sort` needs a value: write `sort=cpu`"),
+            ("node", "`node` needs a value: write `node=…`"),
+            ("nodes", "`nodes` needs a list: write `nodes=…,…`"),
+        ] {
+            assert_eq!(arguments(&[word], schema.as_object().unwrap()).unwrap_err(), expected);
+        }
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl World {
         };
         #[cfg(not(feature = "demo"))]
         let config = Config::read(&written(matches));
-        let config = config.map_err(|mistakes: Mistakes| mistakes.to_string())?;
+        let config = guarded(config).map_err(|mistakes: Mistakes| mistakes.to_string())?;
         if may_write && config.tier == Level::Write {
             config.begin_audit_log().map_err(|mistakes| mistakes.to_string())?;
         }
@@ -236,11 +236,19 @@ fn is_demo(matches: Option<&ArgMatches>) -> bool {
 
 /// Warns of variables that are nearly settings.
 fn warn_of_names() {
-    let names: Vec<_> =
-        std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
-    for warning in misspelt(names.iter().map(String::as_str)) {
+    for warning in misspelt(names().iter().map(String::as_str)) {
         tell(&format!("mcp-proxmox: warning: {warning}"));
     }
+}
+
+/// What was read, unless one of these variables was to guard its writes and does not.
+fn guarded(read: Result<Config, Mistakes>) -> Result<Config, Mistakes> {
+    Config::guarded(read, names().iter().map(String::as_str))
+}
+
+/// The names of all variables.
+fn names() -> Vec<String> {
+    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect()
 }
 
 /// Who names a server and asks for the simulated one gets the simulated one, and is told so.

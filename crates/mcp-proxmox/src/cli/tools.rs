@@ -4,7 +4,7 @@ use std::{io, process::ExitCode};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::{complain, print, unless_of_the_demo, warn_of_names, warn_of_the_demo};
+use super::{complain, guarded, print, unless_of_the_demo, warn_of_names, warn_of_the_demo};
 use crate::{
     catalog::{self, Catalog},
     config::Config,
@@ -26,7 +26,7 @@ pub(super) fn run(matches: Option<&ArgMatches>, options: &ArgMatches) -> io::Res
     warn_of_names();
     warn_of_the_demo(matches);
     let source = unless_of_the_demo(matches);
-    let config = match Config::read_without_access(&source) {
+    let config = match guarded(Config::read_without_access(&source)) {
         Ok(config) => config,
         Err(mistakes) => return Ok(complain(&mistakes.to_string(), 2)),
     };

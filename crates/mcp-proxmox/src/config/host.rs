@@ -23,8 +23,8 @@ pub(super) fn list(text: &str, port: u16) -> Result<Vec<Host>, String> {
 
 fn host(text: &str, port: u16) -> Result<Host, String> {
     let rest = match text.split_once("://") {
-        Some(("https", rest)) => rest,
-        Some(("http", rest)) => {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => rest,
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => {
             return Err(format!(
                 "PVE speaks HTTPS only: write `https://{rest}`, or the host alone"
             ));
@@ -48,6 +48,11 @@ fn host(text: &str, port: u16) -> Result<Host, String> {
 }
 
 fn authority_parts(authority: &str, port: u16) -> Result<(String, u16), String> {
+    if let Some((_, zone)) = zoned(authority) {
+        return Err(format!(
+            "zones such as `%{zone}` are not supported: write a name, or an address without one"
+        ));
+    }
     // An address such as `fd00::1` has no port: brackets are for telling the two apart.
     if let Ok(address) = authority.parse::<Ipv6Addr>() {
         return Ok((address.to_string(), port));
@@ -63,10 +68,40 @@ fn authority_parts(authority: &str, port: u16) -> Result<(String, u16), String> 
             None => Err(format!("`{rest}` behind the IPv6 address is not a port")),
         };
     }
+    if let Some((address, digits)) = authority.rsplit_once(':')
+        && let Ok(address) = address.parse::<Ipv6Addr>()
+        && self::port(digits).is_ok()
+    {
+        return Err(format!(
+            "the port of an IPv6 address stands behind brackets: write `[{address}]:{digits}`"
+        ));
+    }
     match authority.split_once(':') {
         Some((name, digits)) => Ok((self::name(name)?, self::port(digits)?)),
         None => Ok((name(authority)?, port)),
     }
+}
+
+/// An IPv6 address and its zone, which is the interface behind which it is.
+fn zoned(authority: &str) -> Option<(&str, &str)> {
+    let (address, zone) = authority.trim_start_matches('[').split_once('%')?;
+    let zone = zone.split(']').next().unwrap_or(zone);
+    address.parse::<Ipv6Addr>().ok().map(|_| (address, zone))
+}
+
+/// What may be meant otherwise: an address whose last part looks like the port of PVE is one without brackets.
+pub(super) fn cautions(text: &str) -> Vec<String> {
+    let caution = |part: &str| {
+        let part = part.trim();
+        let authority = part.split_once("://").map_or(part, |(_, rest)| rest);
+        let authority = authority.split(['/', '#', '?']).next()?;
+        let address: Ipv6Addr = authority.parse().ok()?;
+        let before: Ipv6Addr = authority.strip_suffix(":8006")?.parse().ok()?;
+        Some(format!(
+            "PVE_HOST: `{address}` is taken as an address without a port; with a port, that is written `[{before}]:8006`"
+        ))
+    };
+    text.split(',').filter_map(caution).collect()
 }
 
 /// The number of a port.

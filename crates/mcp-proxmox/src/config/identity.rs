@@ -3,6 +3,8 @@
 use pve_client::{Secret, Token};
 use zeroize::Zeroizing;
 
+use super::{secret, settings};
+
 /// The parts as they were read.
 pub(super) struct Parts<'a> {
     pub(super) token_id: &'a str,
@@ -19,7 +21,8 @@ pub(super) type Mistake = (&'static str, String);
 /// The token. Reports the first mistake in each variable.
 pub(super) fn token(parts: Parts<'_>) -> Result<Token, Vec<Mistake>> {
     let (user, name) = user_and_name(parts.token_id, parts.username, parts.realm)?;
-    let secret = secret(&parts.secret, &format!("{user}!{name}"))
+    let is_of_file = parts.secret_from == settings::TOKEN_SECRET_FILE.variable;
+    let secret = bare_secret(&parts.secret, &format!("{user}!{name}"), is_of_file)
         .map_err(|mistake| vec![(parts.secret_from, mistake)])?;
     Token::new(&user, &name, Secret::new(secret))
         .map_err(|error| vec![("PVE_TOKEN_ID", error.to_string())])
@@ -31,10 +34,46 @@ fn user_and_name(
     realm: &str,
 ) -> Result<(String, String), Vec<Mistake>> {
     let in_id = |mistake: String| vec![("PVE_TOKEN_ID", mistake)];
-    // As it stands in a header.
-    let token_id = token_id.strip_prefix("PVEAPIToken=").unwrap_or(token_id);
-    if token_id.contains('=') {
-        return Err(in_id("it holds a `=`: put what is behind it into PVE_TOKEN_SECRET, and only what is before it here".to_owned()));
+    let bare = without_header(token_id);
+    if let Some((id, _)) = bare.split_once('=') {
+        // Before the first `=` stands no secret where that is a whole id.
+        let id = if is_whole_id(id) {
+            format!("`{}`", shown(id))
+        } else {
+            "only what is before the first `=`".to_owned()
+        };
+        let what = if bare == token_id { "it holds a `=`" } else { "that is the whole header" };
+        return Err(in_id(format!(
+            "{what}: here belongs {id}; what is behind the last `=` is the secret, which belongs in PVE_TOKEN_SECRET or a file"
+        )));
+    }
+    let token_id = bare;
+    if let Some(plain) = decoded(token_id) {
+        return Err(in_id(plain));
+    }
+    if let Some(plain) = username.and_then(decoded) {
+        return Err(vec![("PVE_USERNAME", plain)]);
+    }
+    let username = match username.and_then(|user| user.rsplit_once('!')) {
+        // The whole id in the place of the user: both agree, and what is meant is clear.
+        Some((user, name)) if token_id == name || token_id.ends_with(&format!("!{name}")) => {
+            Some(user)
+        }
+        Some((user, _)) => {
+            return Err(vec![(
+                "PVE_USERNAME",
+                format!(
+                    "that is a token and not its user: write `{}`, and the token's name in PVE_TOKEN_ID",
+                    shown(user)
+                ),
+            )]);
+        }
+        None => username,
+    };
+    if let Some(name) = token_id.strip_prefix('!') {
+        let user = username.map_or_else(|| "user@realm".to_owned(), |user| with_realm(user, realm));
+        let (user, name) = (shown(&user), shown(name));
+        return Err(in_id(format!("it has no user before its `!`: write `{user}!{name}`")));
     }
     let (user, name) = match token_id.rsplit_once('!') {
         Some((user, name)) => (Some(user), name),
@@ -87,6 +126,27 @@ fn user_and_name(
     Ok((user, name.to_owned()))
 }
 
+/// Whether this is a token's whole id, and holds nothing else.
+fn is_whole_id(text: &str) -> bool {
+    let parts = text.rsplit_once('!').and_then(|(user, name)| Some((user.split_once('@')?, name)));
+    let is_plain =
+        |text: &str| !text.is_empty() && text.len() <= 64 && !text.contains(char::is_whitespace);
+    parts.is_some_and(|((account, realm), name)| {
+        is_plain(account) && is_plain(realm) && is_token_name(name)
+    }) && !secret::is_in(text)
+}
+
+/// What to write instead of a text in the form that addresses have.
+fn decoded(text: &str) -> Option<String> {
+    let is_encoded = text.contains("%40") || text.contains("%21");
+    is_encoded.then(|| {
+        // Behind a `=` there may be the secret.
+        let before = text.split("%3D").next().and_then(|text| text.split("%3d").next());
+        let plain = before.unwrap_or_default().replace("%40", "@").replace("%21", "!");
+        format!("it is percent-encoded: write `{}`", shown(&plain))
+    })
+}
+
 fn with_realm(user: &str, realm: &str) -> String {
     if user.contains('@') { user.to_owned() } else { format!("{user}@{realm}") }
 }
@@ -97,9 +157,23 @@ fn is_token_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
+/// What stands in a header before the token: how `curl` and scripts have it.
+pub(super) fn without_header(text: &str) -> &str {
+    let mut text = text;
+    for beginning in ["Authorization:", "PVEAPIToken="] {
+        if let Some((head, rest)) = text.split_at_checked(beginning.len()) {
+            text = if head.eq_ignore_ascii_case(beginning) { rest.trim_start() } else { text };
+        }
+    }
+    text
+}
+
 /// People paste the header or `id=secret` whole; where the id is ours, what is meant is clear.
-fn secret(text: &str, id: &str) -> Result<String, String> {
-    let bare = text.strip_prefix("PVEAPIToken=").unwrap_or(text);
+fn bare_secret(text: &str, id: &str, is_of_file: bool) -> Result<String, String> {
+    let bare = without_header(text);
+    if let Some(other) = something_else(bare, id, is_of_file) {
+        return Err(other);
+    }
     let bare = match bare.rsplit_once('=') {
         Some((pasted, secret)) if pasted == id || id.ends_with(&format!("!{pasted}")) => secret,
         Some(_) => return Err("it holds a `=` and an id that is not the one of PVE_TOKEN_ID: only the secret belongs here".to_owned()),
@@ -108,12 +182,42 @@ fn secret(text: &str, id: &str) -> Result<String, String> {
     if bare.is_empty() {
         return Err("it is empty".to_owned());
     }
+    if bare.contains(['"', '\'', '`']) {
+        return Err("it holds a quote, which no secret has: copy it again".to_owned());
+    }
     if !bare.bytes().all(|b| b.is_ascii_graphic()) {
         return Err(
             "it holds blanks or other characters that no secret has: copy it again".to_owned()
         );
     }
+    let is_example = bare.len() > 3 && bare.bytes().all(|b| b"xX-".contains(&b));
+    if is_example || bare.starts_with('<') && bare.ends_with('>') {
+        return Err("that is a placeholder: put the secret in its place that PVE showed once, when the token was made".to_owned());
+    }
     Ok(bare.to_owned())
+}
+
+/// What a text plainly is that is no secret.
+fn something_else(text: &str, id: &str, is_of_file: bool) -> Option<String> {
+    let is_drive =
+        matches!(text.as_bytes(), [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic());
+    let beginnings = ["/", "~/", "~\\", "./", ".\\", "../", "..\\", "\\\\"];
+    if is_drive || beginnings.iter().any(|beginning| text.starts_with(beginning)) {
+        let instead = if is_of_file {
+            "PVE_TOKEN_SECRET_FILE must name the file with the secret itself"
+        } else {
+            "use PVE_TOKEN_SECRET_FILE"
+        };
+        return Some(format!("that is a path: {instead}"));
+    }
+    if text.starts_with(['{', '[']) {
+        return Some("that is JSON: only the secret belongs here".to_owned());
+    }
+    let is_id = text == id || !text.contains('=') && text.starts_with(id);
+    is_id.then(|| {
+        "that is the token's id: the secret is what PVE showed once, when the token was made"
+            .to_owned()
+    })
 }
 
 fn shown(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! The configuration: read in one place, checked all at once, before anything else happens.
 //!
 //! **Every mistake is reported in one run**, with the variable, what was read and what is expected.
-//! **The secret is never repeated**, not even a part of it. Whether PVE can be reached is not looked at
+//! **The secret is never repeated**, not even a part of it, nor is what looks like one. Whether PVE can be reached is not looked at
 //! here: clients may start the server only to see what it offers.
 
 mod file;
@@ -9,25 +9,26 @@ mod guest_set;
 mod host;
 mod identity;
 mod list;
+mod names;
 mod pins;
 mod placeholder;
 mod reading;
+mod secret;
 pub mod settings;
 
-use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
+use std::{borrow::Cow, fmt, path::PathBuf, str::FromStr, time::Duration};
 
 use jiff::tz::TimeZone;
 use pve_client::{Host, Settings, Tls, Token};
 
-pub use self::guest_set::GuestSet;
 pub(crate) use self::reading::at_home;
+pub use self::{guest_set::GuestSet, names::misspelt};
 use self::{
     reading::{Reading, log_filter},
     settings::Setting,
 };
 use crate::{
     answer::clean,
-    arguments::nearest,
     audit::Audit,
     catalog::{ALL, Entry},
     tier::Level,
@@ -93,11 +94,15 @@ pub enum Output {
 
 /// Everything that is wrong with a configuration.
 #[derive(Debug)]
-pub struct Mistakes(Vec<Mistake>);
+pub struct Mistakes {
+    all: Vec<Mistake>,
+    /// The tier, as far as it is known.
+    tier: Level,
+}
 
 #[derive(Debug)]
 struct Mistake {
-    variable: &'static str,
+    variable: Cow<'static, str>,
     wrong: String,
 }
 
@@ -118,6 +123,9 @@ impl Config {
         read.placeholders();
         let port = read.one(&settings::PORT, host::port).unwrap_or(8006);
         let mut hosts = read.required(&settings::HOST, |text| host::list(text, port));
+        if let (Some(_), Some(text)) = (&hosts, read.value(&settings::HOST)) {
+            read.warnings.extend(host::cautions(&text));
+        }
         read.name_hosts(hosts.as_deref_mut().unwrap_or_default());
         let token = read.token();
         let tls = read.tls(hosts.as_deref_mut().unwrap_or_default());
@@ -148,6 +156,7 @@ impl Config {
         }
         let log = read.one(&settings::LOG, log_filter).unwrap_or_else(|| "warn".to_owned());
         let Reading { mistakes, warnings, .. } = read;
+        let warnings = warnings.iter().map(|warning| secret::hidden(warning)).collect();
         match (hosts, token, tls) {
             (Some(hosts), Some(token), Some(tls)) if mistakes.is_empty() => {
                 let pve = pve(hosts, token, tls, seconds);
@@ -165,7 +174,7 @@ impl Config {
                     warnings,
                 })
             }
-            _ => Err(Mistakes(mistakes)),
+            _ => Err(Mistakes { all: mistakes, tier }),
         }
     }
 
@@ -205,6 +214,32 @@ impl Config {
         })
     }
 
+    /// What was read, among variables with these names: in the tier `write` one that was meant to guard writes, and is no
+    /// setting, is a mistake.
+    ///
+    /// # Errors
+    /// The mistakes, with those of what was read.
+    pub fn guarded<'a>(
+        read: Result<Self, Mistakes>,
+        names: impl Iterator<Item = &'a str>,
+    ) -> Result<Self, Mistakes> {
+        let tier = read.as_ref().map_or_else(|mistakes| mistakes.tier, |config| config.tier);
+        let mistake = |name: &str| {
+            let wrong = names::guards_nothing(name)?;
+            Some(Mistake { variable: clean::label(name).into(), wrong })
+        };
+        let mut found: Vec<_> =
+            names.filter(|_| tier == Level::Write).filter_map(mistake).collect();
+        match read {
+            Ok(config) if found.is_empty() => Ok(config),
+            Ok(_) => Err(Mistakes { all: found, tier }),
+            Err(mut mistakes) => {
+                mistakes.all.append(&mut found);
+                Err(mistakes)
+            }
+        }
+    }
+
     /// Makes the file of the audit log, where one is kept and not there yet. Reading the settings only looks whether it
     /// could be made, since most of what reads them records nothing.
     ///
@@ -214,7 +249,8 @@ impl Config {
         let Some(file) = &self.audit_log else { return Ok(()) };
         Audit::begin(file).map_err(|wrong| {
             let wrong = format!("`{}`: {wrong}", clean::label(&file.to_string_lossy()));
-            Mistakes(vec![Mistake { variable: settings::AUDIT_LOG.variable, wrong }])
+            let all = vec![Mistake { variable: settings::AUDIT_LOG.variable.into(), wrong }];
+            Mistakes { all, tier: self.tier }
         })
     }
 
@@ -239,19 +275,6 @@ impl Config {
         // Lists may be long.
         if bounds.is_empty() { bounds } else { format!(" {}", clean::sentence(&bounds)) }
     }
-}
-
-/// Warnings about variables that look like ours, and are none of them: a slip there goes unnoticed.
-pub fn misspelt<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    const PREFIX: &str = "PVE_";
-    let known = || settings::ALL.iter().map(|setting| setting.variable);
-    let warning = |name: &'a str| {
-        let rest = name.strip_prefix(PREFIX).filter(|_| !known().any(|known| known == name))?;
-        let near = nearest(rest, known().filter_map(|known| known.strip_prefix(PREFIX)))?;
-        let name = clean::label(name);
-        Some(format!("there is no setting `{name}`: did you mean `{PREFIX}{near}`?"))
-    };
-    names.filter_map(warning).collect()
 }
 
 fn pve(hosts: Vec<Host>, token: Token, tls: Tls, seconds: Option<u64>) -> Settings {
@@ -293,8 +316,8 @@ impl FromStr for Output {
 impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("mcp-proxmox cannot start with this configuration:\n")?;
-        for Mistake { variable, wrong } in &self.0 {
-            writeln!(f, "  {variable}: {wrong}")?;
+        for Mistake { variable, wrong } in &self.all {
+            writeln!(f, "  {variable}: {}", secret::hidden(wrong))?;
         }
         f.write_str("hint: `mcp-proxmox --help` explains every setting; `mcp-proxmox --demo` runs without any")
     }

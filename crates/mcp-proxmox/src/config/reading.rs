@@ -15,6 +15,7 @@ use super::{
     list::{each, parts},
     pins,
     placeholder::{is_placeholder, placeholder_in},
+    secret,
     settings::{self, Setting},
 };
 use crate::{
@@ -33,15 +34,17 @@ pub(super) struct Reading<'a> {
 /// A secret is longer, and what is shorter would be found in words that mean nothing.
 const LEAST: usize = 16;
 
-/// Without the blanks and quotes that come with copying.
+/// Without the blanks, byte order marks and quotes that come with copying.
 fn unquoted(text: &str) -> &str {
-    let mut text = text.trim();
-    for quote in ['"', '\'', '`'] {
-        if let Some(inner) = text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote)) {
-            text = inner.trim();
+    let mut text = text;
+    loop {
+        text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        let within = |quote| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
+        match ['"', '\'', '`'].into_iter().find_map(within) {
+            Some(inner) => text = inner,
+            None => return text,
         }
     }
-    text
 }
 
 /// Where a file is. The clients that start the server hand `~` on as it is: there is no shell between.
@@ -124,7 +127,7 @@ impl Reading<'_> {
     }
 
     pub(super) fn wrong(&mut self, setting: &Setting, wrong: String) {
-        self.mistakes.push(Mistake { variable: setting.variable, wrong });
+        self.mistakes.push(Mistake { variable: setting.variable.into(), wrong });
     }
 
     pub(super) fn one<T>(
@@ -139,8 +142,19 @@ impl Reading<'_> {
             self.wrong(setting, wrong.to_owned());
             return None;
         }
+        let seen: Zeroizing<String> =
+            Zeroizing::new(text.chars().filter(char::is_ascii_graphic).collect());
+        if secret::is_one(&seen) {
+            self.wrong(setting, secret::LOOKS.to_owned());
+            return None;
+        }
         match read(&text) {
             Ok(value) => Some(value),
+            // What is cut where it is shown may be cut within a secret.
+            Err(_) if secret::is_in(&text) || secret::is_in(&seen) => {
+                self.wrong(setting, secret::LOOKS.to_owned());
+                None
+            }
             Err(wrong) => {
                 // What stands before an `@` may be a password.
                 let shown = text.rsplit_once('@').map_or(text.as_str(), |(_, host)| host);
@@ -202,7 +216,9 @@ impl Reading<'_> {
             None => (None, &settings::TOKEN_SECRET),
         };
         let n_mistakes = self.mistakes.len();
-        let username = self.one(&settings::USERNAME, |text| Ok(text.to_owned()));
+        let username = self.one(&settings::USERNAME, |text| {
+            if secret::is_in(text) { Err(String::new()) } else { Ok(text.to_owned()) }
+        });
         if self.mistakes.len() > n_mistakes {
             return None;
         }
@@ -233,9 +249,21 @@ impl Reading<'_> {
         match identity::token(parts) {
             Ok(token) => (!missing).then_some(token),
             Err(mistakes) => {
-                self.mistakes.extend(
-                    mistakes.into_iter().map(|(variable, wrong)| Mistake { variable, wrong }),
-                );
+                for (variable, wrong) in mistakes {
+                    let file = (variable == settings::TOKEN_SECRET_FILE.variable)
+                        .then(|| self.value(&settings::TOKEN_SECRET_FILE))
+                        .flatten();
+                    // It is the content of the file that is wrong.
+                    let file = file.map(|path| {
+                        format!("`{}`: ", clean::label(&at_home(&path).to_string_lossy()))
+                    });
+                    // With a `=` it is known which part is shown.
+                    let is_shown = identity::without_header(&token_id).contains('=')
+                        || !secret::is_in(&token_id);
+                    let wrong = if is_shown { wrong } else { secret::LOOKS.to_owned() };
+                    let wrong = file.unwrap_or_default() + &wrong;
+                    self.mistakes.push(Mistake { variable: variable.into(), wrong });
+                }
                 None
             }
         }
@@ -245,6 +273,10 @@ impl Reading<'_> {
     fn secret(&mut self) -> Option<(Zeroizing<String>, &'static Setting)> {
         let given = self.value(&settings::TOKEN_SECRET).map(Zeroizing::new);
         let file = self.value(&settings::TOKEN_SECRET_FILE);
+        if file.as_deref().is_some_and(secret::is_in) {
+            self.wrong(&settings::TOKEN_SECRET_FILE, secret::LOOKS.to_owned());
+            return None;
+        }
         match (given, file) {
             (Some(_), Some(_)) => {
                 self.wrong(
@@ -274,7 +306,7 @@ impl Reading<'_> {
                 return None;
             }
         };
-        if let Some(warning) = loose_permissions(path) {
+        if let Some(warning) = file::loose_permissions(path) {
             self.warnings.push(warning);
         }
         let text = unquoted(&text);
@@ -407,22 +439,4 @@ pub(super) fn log_filter(text: &str) -> Result<String, String> {
         ));
     }
     Ok(text.to_owned())
-}
-
-#[cfg(unix)]
-fn loose_permissions(path: &Path) -> Option<String> {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let mode = std::fs::metadata(path).ok()?.permissions().mode();
-    (mode & 0o077 != 0).then(|| {
-        format!(
-            "others can read `{}`, which holds the token's secret: chmod 600 it",
-            clean::label(&path.to_string_lossy())
-        )
-    })
-}
-
-#[cfg(not(unix))]
-fn loose_permissions(_path: &Path) -> Option<String> {
-    None
 }

@@ -4,6 +4,8 @@ use std::{collections::HashMap, io::Write as _};
 
 use super::*;
 
+mod slips;
+
 const UUID: &str = "0f0e0d0c-1111-2222-3333-444455556666";
 
 fn read(settings: &[(&str, &str)]) -> Result<Config, Mistakes> {
@@ -390,25 +392,6 @@ fn the_defaults_may_be_written_too() {
     assert!(config.allow.unwrap().contains(100, [].into_iter(), None));
     assert!(config.protect.is_empty());
     assert!(ALL.iter().all(|entry| config.tools.picks(entry)));
-}
-
-#[test]
-fn a_secret_file_is_named_where_its_secret_is_wrong_and_may_have_quotes() {
-    let file = std::env::temp_dir().join(format!("mcp-proxmox-quoted-{}", std::process::id()));
-    let path = file.to_str().unwrap();
-    let read = |secret: &str| {
-        std::fs::write(&file, secret).unwrap();
-        let settings = [
-            ("PVE_HOST", "pve.lan"),
-            ("PVE_TOKEN_ID", "root@pam!mcp"),
-            ("PVE_TOKEN_SECRET_FILE", path),
-        ];
-        read(&settings)
-    };
-    assert!(read(&format!("\"{UUID}\"\n")).is_ok());
-    let told = read("two words").unwrap_err().to_string();
-    std::fs::remove_file(&file).unwrap();
-    assert!(told.contains("\n  PVE_TOKEN_SECRET_FILE: it holds blanks"), "{told}");
 }
 
 #[test]

@@ -336,6 +336,24 @@ fn a_misspelt_variable_is_told_before_the_mistakes_that_come_of_it() {
 }
 
 #[test]
+fn a_server_that_may_write_does_not_start_with_a_misspelt_guard() {
+    for command in [&[][..], &["serve"], &["check"], &["tools"], &["call", "list_vms"]] {
+        let told = |tier: &str| {
+            let mut command_line = program();
+            command_line.env("PVE_PROTECTED_VMS", "100").env("PVE_ACCESS_TIER", tier);
+            run(command_line.arg("--demo").args(command))
+        };
+        let (code, stdout, stderr) = told("write");
+        assert_eq!((code, stdout.as_str()), (2, ""), "{command:?}: {stderr}");
+        assert!(stderr.contains("  PVE_PROTECTED_VMS: there is no such setting"), "{stderr}");
+        assert!(stderr.contains("did you mean `PVE_PROTECT_VMS`?"), "{stderr}");
+        let (code, _, stderr) = told("read");
+        assert_eq!(code, 0, "{command:?}: {stderr}");
+        assert!(stderr.contains("warning: there is no setting `PVE_PROTECTED_VMS`"), "{stderr}");
+    }
+}
+
+#[test]
 fn a_list_is_written_with_commas_or_by_repeating_its_name() {
     let told = |words: &[&str]| {
         let mut command = program();

@@ -49,7 +49,7 @@ fn the_page_on_configuration_is_current() {
         "{MADE}# Configuration\n\n\
          Each setting is an environment variable and, but for the secret, a flag of every command. A flag wins over the \
          variable. An empty value counts as not set, and so does a placeholder that a client did not fill in, such as \
-         `${{PVE_TLS_CA_FILE}}`; only in the tier `write` a placeholder in what guards writes, and an empty `PVE_ALLOW_VMS`, are mistakes. All mistakes are reported at once, at start, with exit code 2.\n\n\
+         `${{PVE_TLS_CA_FILE}}`; only in the tier `write` a placeholder in what guards writes, an empty `PVE_ALLOW_VMS`, and an unknown `PVE_…` variable that reads like a guard (a misspelt `PVE_PROTECT_VMS`), are mistakes. All mistakes are reported at once, at start, with exit code 2.\n\n\
          | variable | flag | meaning |\n|---|---|---|\n"
     );
     for setting in settings::ALL {

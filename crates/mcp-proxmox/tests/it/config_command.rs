@@ -1,6 +1,7 @@
 //! `mcp-proxmox config` as users run it: in a home of its own, for every client, and with what it prints started.
 
 mod again;
+mod clusters;
 #[cfg(unix)]
 mod files;
 

@@ -15,6 +15,7 @@ mod gemini;
 mod jsonc;
 mod opencode;
 mod place;
+mod secret;
 mod server;
 mod vscode;
 mod windsurf;
@@ -31,9 +32,10 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use self::{
-    client::{Client, Existing, Merged, Secret},
+    client::{Client, Existing, Merged},
     place::Places,
-    server::{Server, Via},
+    secret::Origin,
+    server::{Server, USUAL_NAME, Via},
     writing::{Original, Unreplaced},
 };
 use super::{
@@ -77,7 +79,7 @@ pub(super) fn command() -> Command {
             Arg::new("name")
                 .long("name")
                 .value_name("NAME")
-                .default_value("proxmox")
+                .default_value(USUAL_NAME)
                 .value_parser(server_name)
                 .help("What the client is to call the server"),
         )
@@ -313,47 +315,12 @@ fn server(
         .filter(|setting| setting.flag.is_some())
         .filter_map(|setting| Some((setting.variable, value(setting)?)))
         .collect();
-    let secret = settings::TOKEN_SECRET.variable;
-    let fills_in_secret = match (is_secret_given, is_secret_written, client.secret) {
-        (true, _, _) => {
-            if is_secret_written {
-                notes.push(format!(
-                    "the secret stays in the file that {} names, and is not in it",
-                    settings::TOKEN_SECRET_FILE.variable
-                ));
-            }
-            false
-        }
-        (_, true, _) => {
-            environment.extend(value(&settings::TOKEN_SECRET).map(|text| (secret, text)));
-            notes.push("the token's secret is in it: let nobody else read the file".to_owned());
-            false
-        }
-        (_, _, Secret::Environment) => {
-            notes.push(format!("the secret is not in it: set {secret} where {} is started, or name its file with PVE_TOKEN_SECRET_FILE", client.title));
-            true
-        }
-        (_, _, Secret::Asked) => true,
-        (_, _, Secret::File) => {
-            let file = places
-                .below_home(".config/pve-token")
-                .unwrap_or_else(|| ".config/pve-token".into());
-            let shown = file.display();
-            notes.push(if file.is_file() {
-                format!("the secret is not in it: it is read from {shown}, which is there")
-            } else {
-                format!("the secret is not in it: put it into {shown}, which only you should be able to read")
-            });
-            let place =
-                environment.iter().position(|(name, _)| *name == settings::TOKEN_ID.variable);
-            let after = place.map_or(environment.len(), |place| place + 1);
-            environment.insert(
-                after,
-                (settings::TOKEN_SECRET_FILE.variable, file.to_string_lossy().into_owned()),
-            );
-            false
-        }
+    let origin = match (is_secret_given, is_secret_written) {
+        (true, _) => Origin::GivenFile { is_to_be_written: is_secret_written },
+        (false, true) => Origin::Written(value(&settings::TOKEN_SECRET)),
+        (false, false) => Origin::Client,
     };
+    let fills_in_secret = origin.put(client, &name, places, &mut environment, notes);
     Ok(Server::new(&name, via, false, environment, fills_in_secret))
 }
 

@@ -117,6 +117,14 @@ fn a_question_for_the_secret_that_nothing_asks_for_any_more_goes() {
     };
     let second = ["vscode", "--write", "--name", "second"];
     assert_eq!(run(&mut home.config(&second)).0, 0);
+    assert_eq!(inputs(), 2, "each asks for its own");
+    // As earlier versions wrote it: both ask the same question.
+    let text = fs::read_to_string(&file).unwrap();
+    let (servers, _) = text.split_once("\"inputs\"").unwrap();
+    let (_, questions) = text.split_once("\"inputs\"").unwrap();
+    let (first, _) = questions.split_once("},").unwrap();
+    let servers = servers.replace("pve-token-secret-second", "pve-token-secret");
+    fs::write(&file, format!("{servers}\"inputs\"{first}}}]}}")).unwrap();
     assert_eq!(inputs(), 1);
     let with_secret = |name: &str| {
         let words = ["vscode", "--write", "--replace", "--with-secret", "--name", name];

@@ -107,6 +107,32 @@ fn what_is_the_users_own_in_an_entry_stays_and_what_goes_is_told() {
 }
 
 #[test]
+fn whether_opencode_has_it_switched_on_stays() {
+    for (place, switch) in [
+        ("\"mcp\": { \"proxmox\": ENTRY }", "\"enabled\": false"),
+        ("\"mcp\": { \"proxmox\": ENTRY }", "\"timeout\": 9000"),
+        ("\"mcp\": { \"servers\": { \"proxmox\": ENTRY } }", "\"disabled\": true"),
+        ("\"mcp\": { \"servers\": { \"proxmox\": ENTRY } }", "\"enabled\": false"),
+    ] {
+        let home = Home::new("opencode-switch");
+        let entry = format!("{{ \"type\": \"local\", \"command\": [\"old\"], {switch} }}");
+        let file = home.put("own.json", &format!("{{ {} }}", place.replace("ENTRY", &entry)));
+        let words = ["opencode", "--write", "--replace", "--file", file.to_str().unwrap()];
+        let (code, stdout, stderr) = run(&mut home.config(&words));
+        assert_eq!(code, 0, "{stderr}");
+        let after = fs::read_to_string(&file).unwrap();
+        assert!(after.contains(switch) && after.contains("pve1.lan"), "{after}");
+        assert_eq!(
+            after.matches("abled\"").count(),
+            usize::from(switch.contains("abled")),
+            "{after}"
+        );
+        assert!(stdout.contains("command is another one"), "{stdout}");
+        assert!(!stdout.contains("abled"), "{stdout}");
+    }
+}
+
+#[test]
 fn a_question_for_the_secret_that_nothing_asks_for_any_more_goes() {
     let home = Home::new("question");
     let file = file_of(&home, "vscode");

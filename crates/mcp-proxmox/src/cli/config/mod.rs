@@ -112,8 +112,9 @@ pub(super) fn run(matches: Option<&ArgMatches>, options: &ArgMatches) -> io::Res
         Ok(server) => server,
         Err(complaint) => return Ok(complain(&complaint, 2)),
     };
-    let file =
-        options.get_one::<String>("file").map(PathBuf::from).or_else(|| (client.file)(&places));
+    let named = options.get_one::<String>("file").map(PathBuf::from);
+    let next = client.next(&server, named.is_none());
+    let file = named.or_else(|| (client.file)(&places));
     let snippet = match (client.merge)("", &server, Existing::Keep) {
         Ok(Merged::Changed(snippet)) => snippet,
         Ok(Merged::Same | Merged::Taken) => String::new(),
@@ -143,13 +144,19 @@ pub(super) fn run(matches: Option<&ArgMatches>, options: &ArgMatches) -> io::Res
     };
     let existing = if options.get_flag("replace") { Existing::Replace } else { Existing::Keep };
     match merge_into(client, &file, &server, existing) {
-        Ok(done) => {
-            print(&done)?;
+        Ok(Done { told, is_changed }) => {
+            print(&if is_changed { format!("{told}\nnext: {next}") } else { told })?;
             tell_all(&notes);
             Ok(ExitCode::SUCCESS)
         }
         Err(unmerged) => Ok(complain(&unmerged.told(&file, snippet.trim_end()), 1)),
     }
+}
+
+/// What became of a file.
+struct Done {
+    told: String,
+    is_changed: bool,
 }
 
 /// Why a file was not changed.
@@ -200,7 +207,7 @@ fn merge_into(
     file: &Path,
     server: &Server,
     existing: Existing,
-) -> Result<String, Unmerged> {
+) -> Result<Done, Unmerged> {
     let shown = file.display();
     let original = Original::open(file)?;
     let before = original.text.as_deref().unwrap_or_default();
@@ -211,7 +218,7 @@ fn merge_into(
             if server.holds_secret() && original.is_open_to_others() {
                 done += "\nit holds the token's secret, and others can read it: chmod 600 it";
             }
-            return Ok(done);
+            return Ok(Done { told: done, is_changed: false });
         }
         Merged::Taken => {
             let differs = match (client.merge)(before, server, Existing::Replace) {
@@ -249,8 +256,7 @@ fn merge_into(
     if replaced.is_tightened {
         done += "\nothers could read it; since it holds the token's secret, only its owner can now, the copy too";
     }
-    let _ = write!(done, "\nnext: {}", client.then);
-    Ok(done)
+    Ok(Done { told: done, is_changed: true })
 }
 
 /// The server with the user's settings, which are checked first: a mistake is told here and not by a client

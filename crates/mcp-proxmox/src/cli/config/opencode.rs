@@ -20,6 +20,7 @@ pub(super) const CLIENT: Client = Client {
     secret: Secret::Environment,
     merge,
     then: "start opencode anew; `opencode mcp list` shows the server",
+    project: None,
 };
 
 fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, String> {

@@ -14,7 +14,8 @@ pub(super) const CLIENT: Client = Client {
     file: |places| places.of_desktop_program("Code/User/mcp.json"),
     secret: Secret::Asked,
     merge,
-    then: "VS Code offers to start the server above its entry, and asks for the secret. A project's own file is .vscode/mcp.json: --file .vscode/mcp.json",
+    then: "VS Code offers to start the server above its entry",
+    project: Some(".vscode/mcp.json"),
 };
 
 fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, String> {

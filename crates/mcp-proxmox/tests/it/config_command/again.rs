@@ -133,6 +133,42 @@ fn whether_opencode_has_it_switched_on_stays() {
 }
 
 #[test]
+fn what_is_to_be_done_next_is_true_of_what_was_written() {
+    for (more, asks, names_a_file) in [
+        (&[][..], true, true),
+        (&["--with-secret"], false, true),
+        (&["--demo"], false, true),
+        (&["--file", "mine.json"], true, false),
+        (&["--file", "mine.json", "--demo"], false, false),
+    ] {
+        let home = Home::new("next");
+        let mut command = home.config(&["vscode", "--write"]);
+        let (code, stdout, stderr) = run(command.args(more).current_dir(&home.0));
+        assert_eq!(code, 0, "{stderr}");
+        assert!(stdout.contains("VS Code offers to start the server above its entry"), "{stdout}");
+        assert_eq!(stdout.contains("and asks for the secret"), asks, "{more:?}: {stdout}");
+        assert_eq!(stdout.contains("--file .vscode/mcp.json"), names_a_file, "{more:?}: {stdout}");
+    }
+    let home = Home::new("next-file");
+    let file = home.put("token", SECRET);
+    let mut command = home.config(&["vscode", "--write"]);
+    command.env_remove("PVE_TOKEN_SECRET").env("PVE_TOKEN_SECRET_FILE", &file);
+    let (_, stdout, _) = run(&mut command);
+    assert!(stdout.contains("next: ") && !stdout.contains("asks for the secret"), "{stdout}");
+    for (client, own) in [
+        ("claude-code", "--file .mcp.json"),
+        ("cursor", "--file .cursor/mcp.json"),
+        ("gemini", "--file .gemini/settings.json"),
+    ] {
+        let (_, stdout, _) = run(&mut home.config(&[client, "--write"]));
+        assert!(stdout.contains(own), "{stdout}");
+        let mut command = home.config(&[client, "--write", "--file", "own.json", "--name", client]);
+        let (_, stdout, _) = run(command.current_dir(&home.0));
+        assert!(stdout.contains("next: ") && !stdout.contains("--file"), "{stdout}");
+    }
+}
+
+#[test]
 fn a_question_for_the_secret_that_nothing_asks_for_any_more_goes() {
     let home = Home::new("question");
     let file = file_of(&home, "vscode");

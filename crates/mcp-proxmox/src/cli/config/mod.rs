@@ -11,6 +11,7 @@ mod codex;
 mod container;
 mod cursor;
 mod difference;
+mod found;
 mod gemini;
 mod jsonc;
 mod opencode;
@@ -275,6 +276,7 @@ fn server(
     };
     let name = text("name");
     let is_written = options.get_flag("write");
+    notes.extend(found::note(via, (places.variable)("PATH").as_deref()));
     if is_demo(matches) {
         let source = unless_of_the_demo(matches);
         let config =

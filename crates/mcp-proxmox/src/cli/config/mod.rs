@@ -87,7 +87,7 @@ pub(super) fn command() -> Command {
         .arg(flag("write", "Merge it into the client's file; a copy of the old file is kept"))
         .arg(Arg::new("file").long("file").value_name("FILE").help("Another file than the client's usual one"))
         .arg(flag("replace", "Replace another server of the same name"))
-        .arg(flag("with-secret", "Write the token's secret itself, readable for whoever reads the file"))
+        .arg(flag("with-secret", "Write the token's secret itself, readable for whoever reads the file; one that PVE_TOKEN_SECRET_FILE names stays there"))
         .after_help("Settings are taken from the environment and from flags, as for every other command.")
 }
 

@@ -22,6 +22,7 @@ use crate::{
     failure::Failure,
     rights::{
         Rights,
+        mending::{Mending, mending},
         view::{self, Seen},
     },
     tier::Level,
@@ -207,13 +208,13 @@ fn privileges(rights: &Rights, world: &World) -> io::Result<ExitCode> {
         };
         print(&format!("sees        {seen} of {}: {so}; needs {missing}", need.what))?;
     }
-    let lines = view::mending(&seen, token);
+    let Mending { lines, cautions } = mending(rights, &seen, token);
     if !lines.is_empty() {
         print("\nhint: on a node, what you want of this lets it see more:")?;
         for line in lines {
             print(&format!("      {line}"))?;
         }
-        for caution in view::cautions(rights) {
+        for caution in cautions {
             print(&format!("      {caution}"))?;
         }
     }

@@ -188,3 +188,21 @@ async fn what_a_shell_would_read_otherwise_is_in_no_line_and_many_paths_are_not_
         "{told}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_adds_to_what_its_guests_have_and_a_guests_own_entry_takes_its_place() {
+    let looks = "PVEAuditor,MCPSyslog,MCPConsole,MCPBackup";
+    for (path, acts_on, sees) in
+        [("/pool/ai", "only /vms/112", "all"), ("/vms/130", "only /vms/130", "all but /vms/130")]
+    {
+        let sim = sim(&[("/", looks), (path, "PVEAuditor,MCPOperate")], false).await;
+        let (told, lines) = checked(&sim);
+        for (seen, what) in
+            [(acts_on, "starting, stopping"), (sees, "consoles and screens"), (sees, "backups")]
+        {
+            assert!(told.contains(&format!("sees        {seen} of {what}")), "{path}: {told}");
+        }
+        assert!(!lines.contains("/vms/112"), "nothing of its own is there: {lines}");
+        assert_eq!(lines.contains("/vms/130"), path == "/vms/130", "{lines}");
+    }
+}

@@ -4,7 +4,8 @@
 
 PACKED holds what was packed for this system. Each page has a home of its own; a simulated cluster stands for the
 user's. Lines that begin with `$ ` are run in one shell, in order; lines that begin with `# ` are typed on a node and
-are compared with the API of Proxmox VE, where its schema is given. What cannot be run here is said.
+are compared with the API of Proxmox VE, where its schema is given. Lines for PowerShell are read by its grammar. What
+cannot be run here is said.
 """
 
 import json
@@ -17,7 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import tree_sitter_powershell
 from tally import Tally
+from tree_sitter import Language, Parser
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM, SIMULATOR, PACKED = (Path(word).resolve() for word in sys.argv[1:4])
@@ -33,6 +36,7 @@ ELSEWHERE = {
     "gh ": "there is no attestation before the first release",
     "claude ": "Claude Code is not installed here",
 }
+POWERSHELL = Parser(Language(tree_sitter_powershell.language()))
 tally = Tally("documentation")
 
 
@@ -83,7 +87,7 @@ def packed(pattern):
 def runnable(command, cluster):
     """The command as it can be run here."""
     command = cluster.stand_in(command)
-    if "/dev/stdin" in command:
+    if "; cat > " in command:
         own, _, comment = command.partition(" #")
         return f"{own} <<<'{cluster.secret}' #{comment}"
     if command.startswith("curl "):
@@ -210,6 +214,11 @@ def main():
     cluster = Cluster(folder)
     try:
         n_run = sum(follow(page, cluster, left) for page in PAGES)
+        for page in PAGES:
+            for block in re.findall(r"```powershell\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL):
+                has_error = POWERSHELL.parse(block.encode()).root_node.has_error
+                tally.check(f"{page}: the lines for PowerShell can be read", not has_error, block)
+                left[f"PowerShell of {page}"] = "there is no PowerShell here; only its grammar was looked at"
     finally:
         cluster.process.terminate()
         cluster.process.wait()

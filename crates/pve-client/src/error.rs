@@ -68,7 +68,7 @@ pub enum Error {
         why: UnreadableWhy,
     },
     /// The answer is larger than it may be.
-    #[error("the answer to `{path}` is larger than {limit} bytes; ask for less at once")]
+    #[error("the answer to `{path}` is larger than {}; ask for less at once", size(*.limit))]
     TooLarge {
         /// Below `/api2/json`, without the query.
         path: String,
@@ -203,6 +203,16 @@ pub(crate) fn seconds(duration: Duration) -> String {
     }
 }
 
+/// A limit, in bytes, as it is told.
+fn size(bytes: usize) -> String {
+    const MIB: usize = 1 << 20;
+    if bytes >= MIB && bytes.is_multiple_of(MIB) {
+        format!("{} MiB", bytes / MIB)
+    } else {
+        format!("{bytes} bytes")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +232,15 @@ mod tests {
         );
         assert!(
             lost(Method::Post).to_string().ends_with("; it may have taken effect all the same")
+        );
+    }
+
+    #[test]
+    fn a_limit_is_told_in_a_unit_that_people_know() {
+        assert_eq!((size(64 << 20), size(1 << 20)), ("64 MiB".to_owned(), "1 MiB".to_owned()));
+        assert_eq!(
+            (size(100), size((1 << 20) + 1)),
+            ("100 bytes".to_owned(), "1048577 bytes".to_owned())
         );
     }
 

@@ -39,6 +39,42 @@ pub fn sentence(text: &str) -> String {
     cleaned(text, SENTENCE).replace('`', "'")
 }
 
+/// What would be typed, for whoever has to agree to it, in backticks: each key can be told from the others. Line
+/// breaks, tabs, several blanks, a blank at an end and what is not seen have signs, and nothing is left out.
+pub fn keystrokes(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len() + 2);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\n' => shown.push('⏎'),
+            '\t' => shown.push('⇥'),
+            ' ' => {
+                let mut blanks = 1;
+                while characters.next_if_eq(&' ').is_some() {
+                    blanks += 1;
+                }
+                match blanks {
+                    1 if !shown.is_empty() && characters.peek().is_some() => shown.push(' '),
+                    1..=3 => shown.extend(std::iter::repeat_n('␣', blanks)),
+                    _ => shown.push_str(&format!("␣×{blanks}␣")),
+                }
+            }
+            // What would be taken for a sign, or end the quotes.
+            '⏎' | '⇥' | '␣' | '×' | '`' => shown.push_str(&by_number(character)),
+            '<' if characters.peek() == Some(&'U') => shown.push_str(&by_number(character)),
+            other if is_harmful(other) || (other.is_whitespace() && other != ' ') => {
+                shown.push_str(&by_number(other));
+            }
+            other => shown.push(other),
+        }
+    }
+    format!("`{shown}`")
+}
+
+fn by_number(character: char) -> String {
+    format!("<U+{:04X}>", u32::from(character))
+}
+
 /// A message of ours that holds text from outside: one line, at most 900 characters.
 pub fn paragraph(text: &str) -> String {
     cleaned(text, PARAGRAPH)
@@ -107,7 +143,25 @@ mod tests {
         assert!(shown.ends_with('…'));
     }
 
+    #[test]
+    fn whoever_agrees_to_keys_sees_each_of_them() {
+        assert_eq!(keystrokes("rm -rf /srv\nyes\n"), "`rm -rf /srv⏎yes⏎`");
+        assert_eq!(keystrokes("\n\n\tx"), "`⏎⏎⇥x`");
+        assert_eq!(keystrokes(" a  b    c "), "`␣a␣␣b␣×4␣c␣`");
+        assert_eq!(
+            keystrokes("a\u{202e}b\u{200b}\u{a0}`c`⏎"),
+            "`a<U+202E>b<U+200B><U+00A0><U+0060>c<U+0060><U+23CE>`"
+        );
+        let long = "x".repeat(500) + "; rm -rf /";
+        assert!(keystrokes(&long).ends_with("; rm -rf /`"));
+    }
+
     proptest! {
+        #[test]
+        fn keys_that_differ_look_different(one in "[a5× \n\t⏎␣`\u{200b}]{0,9}", other in "[a5× \n\t⏎␣`\u{200b}]{0,9}") {
+            prop_assert_eq!(one == other, keystrokes(&one) == keystrokes(&other));
+        }
+
         #[test]
         fn whatever_comes_is_one_bounded_visible_line(text in any::<String>()) {
             let shown = label(&text);

@@ -242,7 +242,7 @@ fn almighty(tier: Level) -> String {
 }
 
 /// What is said where a connection is accepted and then nothing comes.
-const MUTE: &str = "the host accepts connections, but nothing there answers the TLS handshake\n\n\
+pub const MUTE: &str = "the host accepts connections, but nothing there answers the TLS handshake\n\n\
     hint: is it pveproxy that listens on this port, and does it hang? \
     `systemctl restart pveproxy` on the node does no harm to guests";
 

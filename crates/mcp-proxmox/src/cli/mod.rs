@@ -14,6 +14,8 @@ mod demo;
 mod log;
 mod tools;
 
+pub use check::MUTE;
+
 use std::{
     ffi::OsString,
     io::{self, IsTerminal as _, Write as _},

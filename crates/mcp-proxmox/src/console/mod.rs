@@ -67,6 +67,15 @@ pub fn named(found: &Found) -> String {
     }
 }
 
+/// What can be done where a guest does not run.
+pub fn how_to_start(found: &Found) -> &'static str {
+    if found.listed.template == Some(true) {
+        "it is a template, which never runs; a clone of it can"
+    } else {
+        "start_vm starts it; get_vm_status tells more"
+    }
+}
+
 /// The size that a terminal is told, as a browser's window may have it.
 pub const SIZE: Size = Size { columns: 100, rows: 30 };
 /// How long the configuration may take, in seconds.
@@ -96,7 +105,7 @@ pub fn refuse_in_words(
         return Err(Failure::new(format!(
             "{who} does not run, so there is nothing on its console"
         ))
-        .hint("start_vm starts it, if this server may; get_vm_status tells more"));
+        .hint(how_to_start(found)));
     }
     if version < (9, 0) {
         return Err(Failure::new(format!(

@@ -9,9 +9,26 @@ use serde_json::json;
 
 use crate::{
     answer::clean::{label, quoted},
+    call::Limits,
+    catalog::ALL,
     failure::Failure,
     sent::Sent,
 };
+
+/// A failure whose hint sends nobody to a tool that is not offered without saying so.
+pub(super) fn failed_within(failure: Failure, limits: &Limits) -> CallToolResult {
+    let Some(hint) = failure.advice() else { return failed(&failure) };
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words: Vec<&str> = hint.split(|c| !is_word(c)).collect();
+    let missing = ALL.iter().map(|entry| entry.name);
+    let missing = missing.filter(|name| words.contains(name) && !limits.may_use(name));
+    let missing = missing.collect::<Vec<_>>().join(", ");
+    if missing.is_empty() {
+        return failed(&failure);
+    }
+    let hint = format!("{hint} (not offered by this server: {missing})");
+    failed(&failure.hint(hint))
+}
 
 pub(super) fn failed(failure: &Failure) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(failure.to_string())])

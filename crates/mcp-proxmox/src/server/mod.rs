@@ -37,8 +37,8 @@ use tokio_util::sync::CancellationToken;
 pub use self::definitions::definitions;
 use self::{
     errors::{
-        cancelled, ending, failed, first_page, invalid, no_resource, no_tool, tell_what_goes_on,
-        there,
+        cancelled, ending, failed, failed_within, first_page, invalid, no_resource, no_tool,
+        tell_what_goes_on, there,
     },
     guard::grace_ends,
 };
@@ -180,7 +180,7 @@ impl Server {
     ) -> CallToolResult {
         match offered.call(&self.access, &call, arguments).await {
             Ok(answer) => self.result(offered, answer),
-            Err(failure) => failed(&failure),
+            Err(failure) => failed_within(failure, &self.limits),
         }
     }
 

@@ -149,5 +149,5 @@ async fn report(pve: &Reader, call: &Call, input: &Input, most: usize) -> Result
     for check in CHECKS {
         check(&facts, &mut report);
     }
-    Ok(report.into_output(facts.may_read_journals(), most))
+    Ok(report.into_output(facts.may_read_journals(), most, &call.limits))
 }

@@ -149,6 +149,15 @@ impl Tool for GetStorageStatus {
         });
         let limit = input.limit.unwrap_or(10) as usize;
         let volumes = output.add(&storage, looks, rights, vmid, limit, call);
+        let names = names.ok();
+        let is_seen = |vmid| names.iter().flatten().any(|guest| guest.vmid == Some(vmid));
+        if let Some(vmid) = vmid.filter(|vmid| names.is_some() && !is_seen(*vmid)) {
+            // A slip of the pen would else be a guest without a backup.
+            let note = format!(
+                "there is no VM or container {vmid} that this token can see: list_vms shows all"
+            );
+            output.notes.push(note);
+        }
         // Without names the vmids say enough.
         output.add_guests(&volumes, &names.unwrap_or_default(), limit);
         Ok(output)

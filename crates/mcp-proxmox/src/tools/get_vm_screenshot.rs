@@ -24,7 +24,7 @@ use crate::{
     },
     call::Call,
     catalog::{Tool, Toolset},
-    console::{named, refuse_without_right, standstill},
+    console::{how_to_start, named, refuse_without_right, standstill},
     failure::Failure,
     lookup::guest::{Found, find},
     tier::Reads,
@@ -83,7 +83,7 @@ impl Tool for GetVmScreenshot {
             return Err(Failure::new(format!(
                 "{who} does not run, so there is nothing on its screen"
             ))
-            .hint("start_vm starts it, if this server may; get_vm_status tells more"));
+            .hint(how_to_start(&found)));
         }
         refuse_without_right(&found, &permissions)?;
         let wait = input.wait_change_seconds.map(Duration::from_secs);

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Duration;
 
 use crate::{
-    answer::clean::label,
+    answer::clean::{keystrokes, label},
     audit,
     call::Call,
     catalog::{Tool, Toolset},
@@ -175,7 +175,7 @@ async fn ask(
     let subject = format!("type into {} of {}{run}", scene.to, scene.found.guest);
     // Whoever agrees has to know to what.
     let shown = match input.text.as_deref().filter(|text| !text.is_empty()) {
-        Some(text) => format!(": `{}`", crate::answer::clean::sentence(text)),
+        Some(text) => format!(": {}", keystrokes(&text.replace("\r\n", "\n").replace('\r', "\n"))),
         None => String::new(),
     };
     let text = format!(

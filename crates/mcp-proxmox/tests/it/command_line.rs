@@ -275,7 +275,7 @@ fn a_host_that_accepts_and_says_nothing_is_not_called_off() {
     let (code, stdout, _) = run(command.arg("check"));
     assert_eq!(code, 1);
     assert!(stdout.contains("address     ok") && stdout.contains("TLS         FAILED"), "{stdout}");
-    assert!(stdout.contains("nothing there answers the TLS handshake"), "{stdout}");
+    assert!(stdout.contains(mcp_proxmox::cli::MUTE), "{stdout}");
     assert!(!stdout.contains("mcp-proxmox check"), "{stdout}");
 }
 

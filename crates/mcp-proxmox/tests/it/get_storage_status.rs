@@ -103,6 +103,9 @@ async fn the_backups_of_one_guest_can_be_asked_for_even_when_it_is_gone() {
     assert!(notes(&found).contains("only what belongs to 120"), "{found}");
     let none = answer(&sim, "get_storage_status", of("4711")).await;
     assert_eq!(none["backups"]["total"], 0);
+    let unknown = "there is no VM or container 4711 that this token can see";
+    assert!(notes(&none).contains(unknown), "{none}");
+    assert!(!notes(&found).contains("there is no VM"), "{found}");
 }
 
 #[tokio::test]

@@ -187,7 +187,7 @@ async fn protected_guests_and_those_that_are_not_allowed_are_not_typed_into() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_is_shown_what_is_typed_and_who_declines_is_heard() {
-    for (action, outcome, keys) in [("accept", "sent", 3), ("decline", "declined", 0)] {
+    for (action, outcome, keys) in [("accept", "sent", 10), ("decline", "declined", 0)] {
         let sim = demo().await;
         let answer = tokio::task::block_in_place(|| {
             let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
@@ -197,14 +197,17 @@ async fn a_person_is_shown_what_is_typed_and_who_declines_is_heard() {
                 "clientInfo": { "name": "test", "version": "1" } });
             program.request("initialize", params);
             program.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-            let params = json!({ "name": TOOL, "arguments": { "vm": "mail", "text": "ls", "keys": ["enter"] } });
+            let params = json!({ "name": TOOL, "arguments": { "vm": "mail", "text": "ls  -a\nid", "keys": ["enter"] } });
             program.send(
                 &json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params }),
             );
             let question = program.receive();
             let text = question["params"]["message"].as_str().unwrap_or_default();
-            assert!(text.contains("into the display of VM `mail` (110): `ls`"), "{question}");
-            assert!(text.contains("2 characters, then enter"), "{text}");
+            assert!(
+                text.contains("into the display of VM `mail` (110): `ls␣␣-a⏎id`?"),
+                "{question}"
+            );
+            assert!(text.contains("9 characters, then enter"), "{text}");
             assert!(pressed(&sim).is_empty(), "something was typed before anybody agreed");
             let result = json!({ "action": action, "content": { "confirm": true } });
             program.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": result }));

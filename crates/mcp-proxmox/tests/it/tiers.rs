@@ -1,17 +1,23 @@
 //! The two tiers apart: what is not offered is refused without a word to PVE.
 
-use mcp_proxmox::tier::Level;
+use jiff::tz::TimeZone;
+use mcp_proxmox::{
+    catalog::{self, Catalog},
+    config::Output,
+    server::Server,
+    tier::Level,
+};
 use pve_sim::{DEMO_TOKEN_ID, DEMO_TOKEN_SECRET};
 use serde_json::{Value, json};
 
 use crate::{
     power::{posts, start, write_server},
     process::{Program, program_for},
-    support::{access, call_on, connect, failed, server},
+    support::{access, call, call_on, connect, demo, failed, rows, server, structured},
 };
 
 fn writing() -> Vec<&'static str> {
-    let entries = mcp_proxmox::catalog::ALL.iter();
+    let entries = catalog::ALL.iter();
     entries.filter(|entry| entry.level == Level::Write).map(|entry| entry.name).collect()
 }
 
@@ -45,6 +51,53 @@ async fn in_the_write_tier_they_are_offered_with_their_hints() {
         assert_eq!(hints.destructive_hint, Some(is_hard), "{name}");
     }
     assert!(posts(&sim).is_empty());
+}
+
+#[tokio::test]
+async fn what_is_not_offered_is_no_next_step_and_a_hint_of_it_says_so() {
+    let sim = demo().await;
+    let stopped = json!({ "vm": "126" });
+    let told = failed(&call(&sim, "get_vm_console", stopped.clone()).await);
+    assert!(told.contains("start_vm starts it; get_vm_status tells more"), "{told}");
+    assert!(told.ends_with("(not offered by this server: start_vm)"), "{told}");
+    let told = failed(&call_on(write_server(&sim), "get_vm_console", stopped).await);
+    assert!(told.ends_with("get_vm_status tells more"), "{told}");
+
+    let whole = structured(&call(&sim, "get_cluster_health", json!({})).await);
+    let offered = ["get_cluster_health", "list_vms", "get_vm_status"];
+    let limited = || {
+        let catalog =
+            Catalog::new(catalog::ALL, Level::Read, |entry| offered.contains(&entry.name));
+        Server::new(access(&sim), catalog, Output::Both, TimeZone::UTC)
+    };
+    let part = structured(&call_on(limited(), "get_cluster_health", json!({})).await);
+    let (whole, part) = (rows(&whole["findings"]), rows(&part["findings"]));
+    assert_eq!(whole.len(), part.len());
+    let mut n_left_out = 0;
+    for (whole, part) in whole.iter().zip(&part) {
+        let next = whole["next"].as_str().unwrap_or_default();
+        let tool = next.split(' ').next().unwrap_or_default();
+        let is_left_out =
+            catalog::ALL.iter().any(|entry| entry.name == tool) && !offered.contains(&tool);
+        let expected = if is_left_out { &Value::Null } else { &whole["next"] };
+        assert_eq!(&part["next"], expected);
+        n_left_out += usize::from(is_left_out);
+    }
+    assert!(n_left_out > 3 && n_left_out < whole.len(), "{n_left_out} of {}", whole.len());
+}
+
+#[tokio::test]
+async fn nobody_is_told_to_start_a_template() {
+    let sim = demo().await;
+    for (tool, vm) in [
+        ("get_vm_screenshot", json!({ "vm": "9000" })),
+        ("get_vm_console", json!({ "vm": "9000" })),
+        ("send_vm_keys", json!({ "vm": "9001", "text": "x", "confirm": true })),
+    ] {
+        let told = failed(&call_on(write_server(&sim), tool, vm).await);
+        assert!(told.contains("it is a template, which never runs"), "{tool}: {told}");
+        assert!(!told.contains("start_vm"), "{tool}: {told}");
+    }
 }
 
 /// Clients that know the mark let their user look at each call of a tool that has it.

@@ -69,8 +69,8 @@ fn at_boot(facts: &Facts, guests: &[Listed], report: &mut Report) {
             are(down.len(), "guest"),
             named(&down)
         );
-        let evidence = "onboot is set, status is stopped; somebody may have stopped it on purpose (list_tasks tells)";
-        report.found(Severity::Warning, what, evidence, status_of(first));
+        let evidence = "onboot is set, status is stopped; its tasks tell whether a start failed, or somebody stopped it on purpose";
+        report.found(Severity::Warning, what, evidence, tasks_of(first));
     }
     if facts.n_configs_left > 0 {
         let reason = "each takes a request, and enough were made; get_vm_details tells of one";
@@ -149,8 +149,15 @@ fn named(guests: &[&Listed]) -> String {
 }
 
 fn status_of(guest: &Listed) -> String {
-    let vmid = guest.vmid.map(|vmid| vmid.to_string()).unwrap_or_default();
-    format!("get_vm_status vm={vmid}")
+    format!("get_vm_status vm={}", vmid_of(guest))
+}
+
+fn tasks_of(guest: &Listed) -> String {
+    format!("list_tasks vm={} since=30d", vmid_of(guest))
+}
+
+fn vmid_of(guest: &Listed) -> String {
+    guest.vmid.map(|vmid| vmid.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

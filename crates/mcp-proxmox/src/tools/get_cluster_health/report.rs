@@ -5,6 +5,8 @@ use pve_client::NodeName;
 use super::Output;
 use crate::{
     answer::{Table, clean::paragraph},
+    call::Limits,
+    catalog::ALL,
     in_order::InOrder as _,
 };
 
@@ -93,13 +95,20 @@ impl Report {
         self.missed.push(Missed { what: what.to_owned(), node: Some(node.clone()), reason });
     }
 
-    /// What is told, with so many findings at most. A journal is no next step for those who may not read it.
-    pub(super) fn into_output(mut self, reads_logs: bool, most: usize) -> Output {
+    /// What is told, with so many findings at most. A journal is no next step for those who may not read it, and a tool
+    /// that is not offered is none for anybody.
+    pub(super) fn into_output(mut self, reads_logs: bool, most: usize, limits: &Limits) -> Output {
         if !reads_logs {
             for finding in &mut self.findings {
                 if finding.next.starts_with("get_system_log") {
                     finding.next = LOGS_CLOSED.to_owned();
                 }
+            }
+        }
+        for Finding { next, .. } in &mut self.findings {
+            let tool = next.split_once(' ').map_or(next.as_str(), |(tool, _)| tool);
+            if ALL.iter().any(|entry| entry.name == tool) && !limits.may_use(tool) {
+                next.clear();
             }
         }
         self.findings.order_by_key(|finding| finding.severity);
@@ -237,12 +246,12 @@ mod tests {
     fn nothing_found_is_never_said_without_what_was_not_looked_at() {
         let mut report = Report::default();
         report.checked("quorum");
-        let whole = structure(&report.into_output(true, FINDINGS));
+        let whole = structure(&report.into_output(true, FINDINGS, &Limits::default()));
         assert_eq!(whole["summary"], "nothing was found in what was checked");
         assert!(whole.get("findings").is_none() && whole.get("not_checked").is_none());
         let mut report = Report::default();
         report.missed("quorum", "it is hidden");
-        let partial = structure(&report.into_output(true, FINDINGS));
+        let partial = structure(&report.into_output(true, FINDINGS, &Limits::default()));
         assert!(partial["summary"].as_str().unwrap().contains("some could not"), "{partial}");
         assert_eq!(partial["checked"], format!("nothing. {NEVER}"));
         assert_eq!(partial["not_checked"], serde_json::json!(["quorum: it is hidden"]));
@@ -253,7 +262,7 @@ mod tests {
         for reads_logs in [true, false] {
             let mut report = Report::default();
             report.found(Severity::Warning, "chrony", "", "get_system_log node=a unit=chrony");
-            let output = structure(&report.into_output(reads_logs, FINDINGS));
+            let output = structure(&report.into_output(reads_logs, FINDINGS, &Limits::default()));
             let next = output["findings"]["rows"][0][3].as_str().unwrap();
             assert_eq!(next.starts_with("get_system_log"), reads_logs, "{next}");
             assert!(reads_logs || next.contains("get_access"), "{next}");
@@ -267,7 +276,7 @@ mod tests {
             let severity = [Severity::Notice, Severity::Critical, Severity::Warning][nth % 3];
             report.found(severity, format!("thing {nth}"), "", "");
         }
-        let output = structure(&report.into_output(true, FINDINGS));
+        let output = structure(&report.into_output(true, FINDINGS, &Limits::default()));
         let rows = output["findings"]["rows"].as_array().unwrap();
         assert_eq!(
             (rows.len(), &rows[0][0], &rows[20][0]),

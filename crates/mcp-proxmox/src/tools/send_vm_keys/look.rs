@@ -10,7 +10,7 @@ use crate::{
     answer::clean::label,
     call::Call,
     console::{
-        self,
+        self, how_to_start,
         keys::{Into, Typing},
         named,
     },
@@ -96,15 +96,15 @@ fn place(
 fn is_awake(found: &Found, current: &Current) -> Result<(), Failure> {
     let who = named(found);
     let (state, hint) = match (current.status.as_deref(), current.qmpstatus.as_deref()) {
-        (Some("stopped"), _) => ("is stopped".to_owned(), "start_vm first"),
+        (Some("stopped"), _) => ("is stopped".to_owned(), how_to_start(found)),
         // start_vm refuses a VM that is only paused.
         (_, Some(state)) if state != "running" => {
-            (format!("is {}", label(state)), "resume_vm first")
+            (format!("is {}", label(state)), "resume_vm first; get_vm_status tells more")
         }
         _ => return Ok(()),
     };
     Err(Failure::new(format!("{who} {state}, so nothing on it takes keys; nothing was typed"))
-        .hint(format!("{hint}; get_vm_status tells more")))
+        .hint(hint))
 }
 
 impl Scene {

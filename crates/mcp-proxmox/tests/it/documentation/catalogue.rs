@@ -7,7 +7,7 @@ mod refused;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use mcp_proxmox::failure::Failure;
+use mcp_proxmox::{cli::MUTE, failure::Failure};
 use pve_client::{
     Error, Fingerprint, LostWhy, Method, Refusal, Silence, TlsProblem, UnreadableWhy, Unsent,
     UnsentKind,
@@ -127,6 +127,12 @@ fn way_there(another_product: String) -> Vec<Entry> {
                 redirect_to: Some("login.lan".to_owned()),
             },
         ),
+        entry(
+            "It refuses before Proxmox VE does",
+            "A proxy or a filter stands in front, and does not let this machine or this request in. No role of the token helps.",
+            VERSION,
+            refused(Method::Get, "/version", 403, "Forbidden"),
+        ),
         Entry::told(
             "Another product of Proxmox answers",
             "`check` says so. The products have the same path for their version, and other ports: 8006 is Proxmox VE's \
@@ -214,6 +220,11 @@ fn tls() -> Vec<Entry> {
             "Plain HTTP, or another service, listens on that port.",
             VERSION,
             unsent(TlsProblem::NotTls),
+        ),
+        Entry::told(
+            "Nothing answers the handshake",
+            "`check` says so after some seconds. A pveproxy that hangs does it, and a port that something else forwards to nowhere.",
+            MUTE.to_owned(),
         ),
         entry(
             "The handshake breaks off",

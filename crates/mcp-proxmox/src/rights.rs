@@ -5,6 +5,7 @@
 //! privilege.**
 
 pub mod grant;
+pub mod mending;
 pub mod need;
 pub mod view;
 
@@ -56,12 +57,15 @@ impl Rights {
         false
     }
 
+    /// Whether any one of these privileges is held on this path, which is named, and on what is below it.
+    fn propagates(&self, path: &str, any_of: &[&str]) -> bool {
+        let held = self.0.get(path);
+        held.is_some_and(|held| any_of.iter().any(|privilege| held.get(*privilege) == Some(&true)))
+    }
+
     /// On how much of what is below `root` any one of these privileges is held.
     pub fn extent(&self, root: &str, any_of: &[&str]) -> Extent {
-        let propagates = self
-            .0
-            .get(root)
-            .is_some_and(|held| any_of.iter().any(|privilege| held.get(*privilege) == Some(&true)));
+        let propagates = self.propagates(root, any_of);
         let prefix = format!("{}/", root.trim_end_matches('/'));
         // Of nested paths the outermost tells enough.
         let below =

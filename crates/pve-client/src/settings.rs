@@ -65,7 +65,7 @@ impl Host {
     }
 
     /// The start of every URL: `https://pve.lan:8006/api2/json`.
-    pub(crate) fn base(&self) -> String {
+    pub fn base(&self) -> String {
         let prefix = self.prefix.trim_matches('/');
         if prefix.is_empty() {
             format!("https://{self}/api2/json")

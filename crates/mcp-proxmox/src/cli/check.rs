@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, io, process::ExitCode, time::SystemTime};
 
 use futures_util::future::join_all;
 use pve_client::{
-    Error, LostWhy, Reader, Settings, UnsentKind, access,
+    Error, Host, LostWhy, Reader, Settings, UnsentKind, access,
     cluster::{self, ClusterStatus},
     guest,
     version::{self, Version},
@@ -22,6 +22,7 @@ use crate::{
     failure::Failure,
     rights::{
         Rights,
+        mending::{Mending, mending},
         view::{self, Seen},
     },
     tier::Level,
@@ -30,7 +31,7 @@ use crate::{
 pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
     let reader = world.access();
     let reader = reader.reader();
-    print(&format!("settings    {}", world.summary()))?;
+    print(&format!("settings    {}{}", world.summary(), behind_a_path(&world.config.pve.hosts)))?;
     hosts(world).await?;
     let found = match reader.fetch(version::version()).await {
         Ok(answer) => answer,
@@ -85,6 +86,13 @@ pub(super) async fn run(world: &World) -> io::Result<ExitCode> {
             Ok(ExitCode::FAILURE)
         }
     }
+}
+
+/// Where the API is that a proxy serves under a path of its own, since a slip there is as likely as in the host.
+fn behind_a_path(hosts: &[Host]) -> String {
+    let hosts = hosts.iter().filter(|host| !host.prefix.is_empty());
+    let places: Vec<_> = hosts.map(Host::base).collect();
+    if places.is_empty() { String::new() } else { format!("; API at {}", places.join(", ")) }
 }
 
 /// What failed, for somebody at a shell: tools are no help where nothing answers, and the node's own services are.
@@ -207,13 +215,13 @@ fn privileges(rights: &Rights, world: &World) -> io::Result<ExitCode> {
         };
         print(&format!("sees        {seen} of {}: {so}; needs {missing}", need.what))?;
     }
-    let lines = view::mending(&seen, token);
+    let Mending { lines, cautions } = mending(rights, &seen, token);
     if !lines.is_empty() {
         print("\nhint: on a node, what you want of this lets it see more:")?;
         for line in lines {
             print(&format!("      {line}"))?;
         }
-        for caution in view::cautions(rights) {
+        for caution in cautions {
             print(&format!("      {caution}"))?;
         }
     }

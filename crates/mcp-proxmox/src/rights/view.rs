@@ -1,9 +1,9 @@
-//! What a token sees of a cluster, in words: what there is to see, how much of it this token sees, which
-//! tools show less for it, and the commands that mend it.
+//! What a token sees of a cluster, in words: what there is to see, how much of it this token sees, and which
+//! tools show less for it.
 
 use super::{
-    Extent, Rights, grant,
-    need::{Holding, Mend, NEEDS, Need},
+    Extent, Rights,
+    need::{Holding, NEEDS, Need},
 };
 use crate::tier::Level;
 
@@ -39,14 +39,21 @@ fn of_need(rights: &Rights, need: &'static Need) -> Seen {
         if is_whole && rights.has("/", any_of) {
             continue;
         }
+        let mut lacking = (*root).to_owned();
         match rights.extent(root, any_of) {
             Extent::All => continue,
             _ if is_whole => partly.push("the cluster as a whole is hidden".to_owned()),
-            Extent::AllBut(paths) => partly.push(format!("all but {}", listed(&paths))),
+            Extent::AllBut(paths) => {
+                partly.push(format!("all but {}", listed(&paths)));
+                lacking = match paths.as_slice() {
+                    [path] => crate::answer::clean::label(path),
+                    _ => format!("those of {root}"),
+                };
+            }
             Extent::Only(paths) => partly.push(format!("only {}", listed(&paths))),
             Extent::None => nothing = true,
         }
-        missing.push(format!("{names} on {root}"));
+        missing.push(format!("{names} on {lacking}"));
     }
     let seen = match (nothing, partly.is_empty()) {
         (true, _) => "nothing".to_owned(),
@@ -57,59 +64,14 @@ fn of_need(rights: &Rights, need: &'static Need) -> Seen {
     Seen { need, seen, missing, is_nothing: nothing }
 }
 
-fn listed(paths: &[String]) -> String {
+/// The first of these paths.
+pub(super) fn listed(paths: &[String]) -> String {
     let named = paths.iter().take(PATHS).map(|path| crate::answer::clean::label(path));
     let named = named.collect::<Vec<_>>().join(", ");
     match paths.len().saturating_sub(PATHS) {
         0 => named,
         more => format!("{named} and {more} more"),
     }
-}
-
-/// The commands, to be typed on a node, that let `token` see what it does not.
-pub fn mending(seen: &[Seen], token: &str) -> Vec<String> {
-    let give = |path: &str, roles: &str| grant::for_token(&grant::command(path, roles), token);
-    let missing = || seen.iter().filter(|seen| seen.missing.is_some());
-    let mut lines = Vec::new();
-    if missing().any(|seen| seen.need.mend == Mend::Auditor) {
-        lines.push(give("/", "PVEAuditor"));
-    }
-    for Seen { need, .. } in missing() {
-        let Mend::Own(privileges) = need.mend else { continue };
-        let role = grant::role(privileges);
-        let beware = match privileges {
-            "Sys.Syslog" | "VM.PowerMgmt" => "",
-            "VM.Console" => "; whoever has it may also type",
-            _ => "; it also lets make backups and use space",
-        };
-        lines.push(format!(
-            "pveum role add {role} --privs '{privileges}'   # for {}{beware}",
-            need.what
-        ));
-        lines.push(match need.level {
-            Level::Read => give("/", &role),
-            // To act is better given where it is meant than everywhere.
-            Level::Write => format!(
-                "{}   # or only where agents may act: /pool/NAME, /vms/VMID",
-                give("/vms", &format!("PVEAuditor,{role}"))
-            ),
-        });
-    }
-    lines
-}
-
-/// What whoever types those commands has to know of PVE's list of permissions.
-pub fn cautions(rights: &Rights) -> Vec<String> {
-    let paths = by_path(rights).into_iter().map(|(path, _)| path);
-    let other: Vec<String> = paths.filter(|path| path != "/").collect();
-    let groups = "an entry of a user replaces what its groups have on the same path: give those roles to the user too";
-    let deeper = (!other.is_empty()).then(|| {
-        format!(
-            "what is given on / does not reach a path that has an entry of its own for this user or token, as {} may have: give the roles there too",
-            listed(&other)
-        )
-    });
-    [groups.to_owned()].into_iter().chain(deeper).collect()
 }
 
 /// The privileges by path, where they differ from what is above. Sets that all is in, or that are those of
@@ -153,7 +115,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::catalog::ALL;
+    use crate::{catalog::ALL, rights::mending::mending};
 
     fn rights(paths: &[&str], privileges: &[&str]) -> Rights {
         let held: BTreeMap<String, bool> =
@@ -181,7 +143,7 @@ mod tests {
                 "pending updates"
             ]
         );
-        let lines = mending(&seen, "mcp@pve!monitor");
+        let lines = mending(&auditor, &seen, "mcp@pve!monitor").lines;
         assert!(lines[0].starts_with("pveum role add MCPSyslog --privs 'Sys.Syslog'"), "{lines:?}");
         assert_eq!(
             lines[1],
@@ -192,17 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn the_page_on_tokens_has_the_lines_that_are_told() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/access.md");
-        let page = std::fs::read_to_string(page).unwrap();
-        let auditor = rights(&["/", "/nodes", "/pool", "/sdn", "/storage", "/vms"], &AUDITOR);
-        for line in mending(&seen(&auditor, Level::Read, &tools()), "mcp@pve!monitor") {
-            let line = line.split("   #").next().unwrap_or_default();
-            assert!(page.lines().any(|other| other == format!("# {line}")), "{line}");
-        }
-    }
-
-    #[test]
     fn one_guest_and_one_node_are_named() {
         let some = rights(&["/vms/100", "/nodes/pve1"], &["VM.Audit", "Sys.Audit"]);
         let seen = seen(&some, Level::Read, &tools());
@@ -210,6 +161,6 @@ mod tests {
         assert_eq!(seen[0].missing.as_deref(), Some("VM.Audit on /vms"));
         assert_eq!(seen[1].seen, "only /nodes/pve1; the cluster as a whole is hidden");
         assert!(seen[2].is_nothing && seen[2].need.is_basic);
-        assert!(mending(&seen, "a@pve!b")[0].ends_with("--roles PVEAuditor"));
+        assert!(mending(&some, &seen, "a@pve!b").lines[0].ends_with("--roles PVEAuditor"));
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     policy::Policy,
     rights::{
         Rights,
+        mending::{Mending, mending},
         view::{self, Seen},
     },
     tier::{Level, Reads},
@@ -114,11 +115,11 @@ impl Output {
         if n_paths > PATHS {
             notes.push(format!("{} more paths have privileges of their own", n_paths - PATHS));
         }
-        let to_mend = view::mending(&seen, token);
+        let Mending { lines: to_mend, cautions } = mending(&rights, &seen, token);
         if !to_mend.is_empty() {
             notes
                 .push("only the token's owner can mend it; a change takes some seconds".to_owned());
-            notes.extend(view::cautions(&rights));
+            notes.extend(cautions);
         }
         Self {
             user: label(user),

@@ -240,6 +240,7 @@ async fn check_says_where_it_fails() {
         "the fingerprint to compare and pin is shown: {stdout}"
     );
 
+    assert!(!stdout.contains("API at"), "there is no path to show: {stdout}");
     let port = sim.port();
     drop(sim);
     let mut command = program();
@@ -255,6 +256,10 @@ async fn check_says_where_it_fails() {
     );
     assert!(stdout.contains("hint: ") && !stdout.contains("mcp-proxmox check"), "{stdout}");
     assert!(stdout.contains("a tunnel may be down"), "{stdout}");
+    let hosts = format!("127.0.0.1:{port}, https://127.0.0.1:{port}/pve");
+    let (_, stdout, _) = tokio::task::block_in_place(|| run(command.env("PVE_HOST", hosts)));
+    let shown = format!("access tier read; API at https://127.0.0.1:{port}/pve/api2/json\n");
+    assert!(stdout.contains(&shown), "{stdout}");
 }
 
 #[test]

@@ -152,7 +152,7 @@ async fn hints_of_check_lead_somewhere_whatever_pve_answers() {
         (
             "/version",
             Rule::get("/version").status(403, "Permission check failed").body("{\"data\":null}"),
-            "a role that holds what was asked, such as PVEAuditor",
+            "something in front of it refused",
         ),
         (
             "/access/permissions",

@@ -1,6 +1,7 @@
 //! `mcp-proxmox config` as users run it: in a home of its own, for every client, and with what it prints started.
 
 mod again;
+mod clusters;
 #[cfg(unix)]
 mod files;
 
@@ -121,7 +122,13 @@ fn the_secrets_file_is_named_where_there_is_one() {
         assert_eq!(code, 0, "{stderr}");
         assert!(stdout.contains("PVE_TOKEN_SECRET_FILE") && !stdout.contains("input"), "{stdout}");
         assert_eq!(stdout.matches("PVE_TOKEN_SECRET").count(), 1, "{stdout}");
+        let (_, stdout, stderr) = run(command.arg("--with-secret"));
+        assert!(!stdout.contains(SECRET), "it is not read: {stdout}");
+        assert!(stderr.contains("the secret stays in the file"), "{stderr}");
     }
+    let (_, help, _) = run(&mut home.config(&["--help"]));
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("; one that PVE_TOKEN_SECRET_FILE names stays there"), "{help}");
 }
 
 #[test]

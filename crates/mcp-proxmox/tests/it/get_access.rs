@@ -1,6 +1,6 @@
 //! Tests of `get_access`, and of what `check` says of the same.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use mcp_proxmox::{
@@ -17,6 +17,7 @@ use pve_sim::{
 use serde_json::{Value, json};
 
 use crate::{
+    owner,
     process::{program_for, run},
     support::{answer, call_on, demo, notes, row, rows, server, settings, structured},
 };
@@ -91,52 +92,6 @@ async fn a_token_with_rights_of_its_own_on_one_guest_and_one_node_is_told_so() {
     );
 }
 
-/// The words of a command as a shell reads them.
-fn words(command: &str) -> Vec<&str> {
-    let parts = command.split('\'').enumerate();
-    let words = parts.flat_map(|(nth, part)| match nth % 2 {
-        1 => vec![part],
-        _ => part.split_whitespace().collect(),
-    });
-    words.collect()
-}
-
-/// Does on the simulated cluster what its owner would do by typing these lines on a node, with what is given
-/// on `/` given on these paths too.
-fn typed_by_the_owner(sim: &Sim, lines: &str, too: &[&str]) {
-    let mut roles = BTreeMap::from([("PVEAuditor", Role::auditor())]);
-    for line in lines.lines() {
-        let command = line.split("   #").next().unwrap();
-        match words(command)[..] {
-            ["pveum", "role", "add", name, "--privs", privileges] => {
-                let privileges: Vec<&str> = privileges.split(' ').collect();
-                let before = roles.insert(name, Role::new(name, &privileges));
-                assert!(before.is_none(), "pveum makes no role twice: {name}");
-            }
-            [
-                "pveum",
-                "acl",
-                "modify",
-                "/",
-                "--users",
-                user,
-                "--tokens",
-                token,
-                "--roles",
-                role,
-            ] => {
-                let role = roles.get(role).unwrap_or_else(|| panic!("there is no {role}"));
-                for path in ["/"].iter().chain(too) {
-                    sim.change(|cluster| {
-                        cluster.grant(path, user, role.clone()).grant(path, token, role.clone());
-                    });
-                }
-            }
-            ref other => panic!("this cannot be typed: {other:?}"),
-        }
-    }
-}
-
 /// What is still not seen as a whole, but for what nothing mends.
 fn still_missing(answer: &Value) -> Vec<Value> {
     let sees = rows(&answer["sees"]);
@@ -147,16 +102,16 @@ fn still_missing(answer: &Value) -> Vec<Value> {
 
 #[tokio::test]
 async fn the_lines_that_are_told_mend_what_is_missing_when_they_are_typed() {
-    let lab = Sim::start(Cluster::lab()).await.unwrap();
-    for (sim, token, secret) in [
-        (&demo().await, DEMO_AUDITOR_ID, DEMO_TOKEN_SECRET),
-        (&lab, "nopriv@pve!none", LAB_SECRET),
-        (&lab, "ops@pve!sepnone", LAB_SECRET),
+    for (cluster, token, secret) in [
+        (Cluster::demo(), DEMO_AUDITOR_ID, DEMO_TOKEN_SECRET),
+        (Cluster::lab(), "nopriv@pve!none", LAB_SECRET),
+        (Cluster::lab(), "ops@pve!sepnone", LAB_SECRET),
     ] {
+        let sim = &Sim::start(cluster).await.unwrap();
         let before = as_token(sim, token, secret).await;
         assert!(!still_missing(&before).is_empty(), "{token}");
-        assert!(!notes(&before).contains("entry of its own"), "{token}: {before}");
-        typed_by_the_owner(sim, &mending(&before), &[]);
+        assert!(!notes(&before).contains("path below /"), "{token}: {before}");
+        owner::types(sim, &mending(&before));
         let after = as_token(sim, token, secret).await;
         assert_eq!(still_missing(&after), Vec::<Value>::new(), "{token}: {before}");
         assert!(after.get("to_mend").is_none(), "{token}: {after}");
@@ -164,20 +119,26 @@ async fn the_lines_that_are_told_mend_what_is_missing_when_they_are_typed() {
 }
 
 #[tokio::test]
-async fn where_an_entry_on_a_deeper_path_hides_what_is_given_above_that_is_said() {
+async fn where_an_entry_on_a_deeper_path_hides_what_is_given_above_it_is_given_there_too() {
     let lab = Sim::start(Cluster::lab()).await.unwrap();
     let token = "ops@pve!sep";
     let before = as_token(&lab, token, LAB_SECRET).await;
     let lines = mending(&before);
     let told = notes(&before);
-    assert!(told.contains("does not reach a path that has an entry of its own"), "{told}");
-    assert!(told.contains("/nodes/pve1, /vms/100"), "{told}");
+    assert!(told.contains("on /nodes/pve1, /vms/100 name every other role too"), "{told}");
     assert!(told.contains("replaces what its groups have"), "{told}");
-    typed_by_the_owner(&lab, &lines, &[]);
+    let above: Vec<_> = lines
+        .lines()
+        .filter(|line| !line.contains("/nodes/pve1") && !line.contains("/vms/100"))
+        .collect();
+    owner::types(&lab, &above.join("\n"));
     let half = as_token(&lab, token, LAB_SECRET).await;
-    let missing = still_missing(&half);
-    assert!(!missing.is_empty(), "an entry on /vms/100 hides nothing any more: {half}");
-    typed_by_the_owner(&lab, &lines, &["/nodes/pve1", "/vms/100"]);
+    assert!(
+        !still_missing(&half).is_empty(),
+        "an entry on /vms/100 hides nothing any more: {half}"
+    );
+    let lab = Sim::start(Cluster::lab()).await.unwrap();
+    owner::types(&lab, &lines);
     let after = as_token(&lab, token, LAB_SECRET).await;
     assert_eq!(still_missing(&after), Vec::<Value>::new(), "{before}");
 }
@@ -231,7 +192,8 @@ async fn check_says_the_privileges_path_by_path_and_the_command_that_mends_them(
         "sees        nothing of nodes, quorum and the tasks of others: get_cluster_health, list_nodes, ",
         "sees        all of storages\n",
         "      pveum acl modify / --users 'svc@pve' --tokens 'svc@pve!tool' --roles PVEAuditor\n",
-        "      what is given on / does not reach a path that has an entry of its own for this user or token, as /storage, /vms/100 may have",
+        "      pveum acl modify /vms/100 --users 'svc@pve' --tokens 'svc@pve!tool' --roles PVEAuditor,MCPConsole,MCPBackup\n",
+        "      what is given on a path below / takes the place there of what is given above it: on /storage, /vms/100 name every other",
     ] {
         assert!(told.contains(line), "`{line}` is missing: {told}");
     }

@@ -14,5 +14,6 @@ pub(super) const CLIENT: Client = Client {
         let entry = server.typed_entry("${PVE_TOKEN_SECRET}");
         merge_json(text, &["mcpServers", &server.name], &entry, existing)
     },
-    then: "start Claude Code anew; `/mcp` in it shows the server. A project's own file is .mcp.json: --file .mcp.json",
+    then: "start Claude Code anew; `/mcp` in it shows the server",
+    project: Some(".mcp.json"),
 };

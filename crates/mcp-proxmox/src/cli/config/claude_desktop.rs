@@ -11,4 +11,5 @@ pub(super) const CLIENT: Client = Client {
         merge_json(text, &["mcpServers", &server.name], &server.entry(""), existing)
     },
     then: "quit Claude Desktop and start it again; the MCPB bundle needs no file at all",
+    project: None,
 };

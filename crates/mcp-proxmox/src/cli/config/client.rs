@@ -20,6 +20,21 @@ pub(super) struct Client {
     pub(super) merge: fn(&str, &Server, Existing) -> Result<Merged, String>,
     /// What the user has to do so that the client sees it.
     pub(super) then: &'static str,
+    /// The file of a project, where the client has such.
+    pub(super) project: Option<&'static str>,
+}
+
+impl Client {
+    /// What is to be done next, now that a file has this server. Whoever named a file knows of those of projects.
+    pub(super) fn next(&self, server: &Server, is_usual_file: bool) -> String {
+        let asks = self.secret == Secret::Asked && server.fills_in_secret;
+        let asks = if asks { ", and asks for the secret" } else { "" };
+        let project = self
+            .project
+            .filter(|_| is_usual_file)
+            .map(|project| format!(". A project's own file is {project}: --file {project}"));
+        format!("{}{asks}{}", self.then, project.unwrap_or_default())
+    }
 }
 
 /// Where a client takes a secret from.

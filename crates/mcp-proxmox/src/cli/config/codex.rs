@@ -18,6 +18,7 @@ pub(super) const CLIENT: Client = Client {
     secret: Secret::Environment,
     merge,
     then: "start Codex anew; `/mcp` in it shows the server",
+    project: None,
 };
 
 fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, String> {

@@ -11,5 +11,6 @@ pub(super) const CLIENT: Client = Client {
         let entry = server.entry("${env:PVE_TOKEN_SECRET}");
         merge_json(text, &["mcpServers", &server.name], &entry, existing)
     },
-    then: "start Cursor anew; its settings list the server. A project's own file is .cursor/mcp.json: --file .cursor/mcp.json",
+    then: "start Cursor anew; its settings list the server",
+    project: Some(".cursor/mcp.json"),
 };

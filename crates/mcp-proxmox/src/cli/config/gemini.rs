@@ -11,5 +11,6 @@ pub(super) const CLIENT: Client = Client {
         let entry = server.entry("$PVE_TOKEN_SECRET");
         merge_json(text, &["mcpServers", &server.name], &entry, existing)
     },
-    then: "start Gemini CLI anew; `/mcp` in it shows the server. A project's own file is .gemini/settings.json: --file .gemini/settings.json",
+    then: "start Gemini CLI anew; `/mcp` in it shows the server",
+    project: Some(".gemini/settings.json"),
 };

@@ -11,10 +11,12 @@ mod codex;
 mod container;
 mod cursor;
 mod difference;
+mod found;
 mod gemini;
 mod jsonc;
 mod opencode;
 mod place;
+mod secret;
 mod server;
 mod vscode;
 mod windsurf;
@@ -31,9 +33,10 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use self::{
-    client::{Client, Existing, Merged, Secret},
+    client::{Client, Existing, Merged},
     place::Places,
-    server::{Server, Via},
+    secret::Origin,
+    server::{Server, USUAL_NAME, Via},
     writing::{Original, Unreplaced},
 };
 use super::{
@@ -77,14 +80,14 @@ pub(super) fn command() -> Command {
             Arg::new("name")
                 .long("name")
                 .value_name("NAME")
-                .default_value("proxmox")
+                .default_value(USUAL_NAME)
                 .value_parser(server_name)
                 .help("What the client is to call the server"),
         )
         .arg(flag("write", "Merge it into the client's file; a copy of the old file is kept"))
         .arg(Arg::new("file").long("file").value_name("FILE").help("Another file than the client's usual one"))
         .arg(flag("replace", "Replace another server of the same name"))
-        .arg(flag("with-secret", "Write the token's secret itself, readable for whoever reads the file"))
+        .arg(flag("with-secret", "Write the token's secret itself, readable for whoever reads the file; one that PVE_TOKEN_SECRET_FILE names stays there"))
         .after_help("Settings are taken from the environment and from flags, as for every other command.")
 }
 
@@ -110,8 +113,9 @@ pub(super) fn run(matches: Option<&ArgMatches>, options: &ArgMatches) -> io::Res
         Ok(server) => server,
         Err(complaint) => return Ok(complain(&complaint, 2)),
     };
-    let file =
-        options.get_one::<String>("file").map(PathBuf::from).or_else(|| (client.file)(&places));
+    let named = options.get_one::<String>("file").map(PathBuf::from);
+    let next = client.next(&server, named.is_none());
+    let file = named.or_else(|| (client.file)(&places));
     let snippet = match (client.merge)("", &server, Existing::Keep) {
         Ok(Merged::Changed(snippet)) => snippet,
         Ok(Merged::Same | Merged::Taken) => String::new(),
@@ -141,13 +145,19 @@ pub(super) fn run(matches: Option<&ArgMatches>, options: &ArgMatches) -> io::Res
     };
     let existing = if options.get_flag("replace") { Existing::Replace } else { Existing::Keep };
     match merge_into(client, &file, &server, existing) {
-        Ok(done) => {
-            print(&done)?;
+        Ok(Done { told, is_changed }) => {
+            print(&if is_changed { format!("{told}\nnext: {next}") } else { told })?;
             tell_all(&notes);
             Ok(ExitCode::SUCCESS)
         }
         Err(unmerged) => Ok(complain(&unmerged.told(&file, snippet.trim_end()), 1)),
     }
+}
+
+/// What became of a file.
+struct Done {
+    told: String,
+    is_changed: bool,
 }
 
 /// Why a file was not changed.
@@ -198,7 +208,7 @@ fn merge_into(
     file: &Path,
     server: &Server,
     existing: Existing,
-) -> Result<String, Unmerged> {
+) -> Result<Done, Unmerged> {
     let shown = file.display();
     let original = Original::open(file)?;
     let before = original.text.as_deref().unwrap_or_default();
@@ -209,7 +219,7 @@ fn merge_into(
             if server.holds_secret() && original.is_open_to_others() {
                 done += "\nit holds the token's secret, and others can read it: chmod 600 it";
             }
-            return Ok(done);
+            return Ok(Done { told: done, is_changed: false });
         }
         Merged::Taken => {
             let differs = match (client.merge)(before, server, Existing::Replace) {
@@ -247,8 +257,7 @@ fn merge_into(
     if replaced.is_tightened {
         done += "\nothers could read it; since it holds the token's secret, only its owner can now, the copy too";
     }
-    let _ = write!(done, "\nnext: {}", client.then);
-    Ok(done)
+    Ok(Done { told: done, is_changed: true })
 }
 
 /// The server with the user's settings, which are checked first: a mistake is told here and not by a client
@@ -267,6 +276,7 @@ fn server(
     };
     let name = text("name");
     let is_written = options.get_flag("write");
+    notes.extend(found::note(via, (places.variable)("PATH").as_deref()));
     if is_demo(matches) {
         let source = unless_of_the_demo(matches);
         let config =
@@ -313,47 +323,12 @@ fn server(
         .filter(|setting| setting.flag.is_some())
         .filter_map(|setting| Some((setting.variable, value(setting)?)))
         .collect();
-    let secret = settings::TOKEN_SECRET.variable;
-    let fills_in_secret = match (is_secret_given, is_secret_written, client.secret) {
-        (true, _, _) => {
-            if is_secret_written {
-                notes.push(format!(
-                    "the secret stays in the file that {} names, and is not in it",
-                    settings::TOKEN_SECRET_FILE.variable
-                ));
-            }
-            false
-        }
-        (_, true, _) => {
-            environment.extend(value(&settings::TOKEN_SECRET).map(|text| (secret, text)));
-            notes.push("the token's secret is in it: let nobody else read the file".to_owned());
-            false
-        }
-        (_, _, Secret::Environment) => {
-            notes.push(format!("the secret is not in it: set {secret} where {} is started, or name its file with PVE_TOKEN_SECRET_FILE", client.title));
-            true
-        }
-        (_, _, Secret::Asked) => true,
-        (_, _, Secret::File) => {
-            let file = places
-                .below_home(".config/pve-token")
-                .unwrap_or_else(|| ".config/pve-token".into());
-            let shown = file.display();
-            notes.push(if file.is_file() {
-                format!("the secret is not in it: it is read from {shown}, which is there")
-            } else {
-                format!("the secret is not in it: put it into {shown}, which only you should be able to read")
-            });
-            let place =
-                environment.iter().position(|(name, _)| *name == settings::TOKEN_ID.variable);
-            let after = place.map_or(environment.len(), |place| place + 1);
-            environment.insert(
-                after,
-                (settings::TOKEN_SECRET_FILE.variable, file.to_string_lossy().into_owned()),
-            );
-            false
-        }
+    let origin = match (is_secret_given, is_secret_written) {
+        (true, _) => Origin::GivenFile { is_to_be_written: is_secret_written },
+        (false, true) => Origin::Written(value(&settings::TOKEN_SECRET)),
+        (false, false) => Origin::Client,
     };
+    let fills_in_secret = origin.put(client, &name, places, &mut environment, notes);
     Ok(Server::new(&name, via, false, environment, fills_in_secret))
 }
 

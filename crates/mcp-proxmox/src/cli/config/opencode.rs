@@ -20,11 +20,12 @@ pub(super) const CLIENT: Client = Client {
     secret: Secret::Environment,
     merge,
     then: "start opencode anew; `opencode mcp list` shows the server",
+    project: None,
 };
 
 fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, String> {
     let command: Vec<_> = [&server.command].into_iter().chain(&server.arguments).collect();
-    let entry = json!({
+    let mut entry = json!({
         "type": "local",
         "command": command,
         "enabled": true,
@@ -39,5 +40,11 @@ fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, Stri
     let is_deeper = deeper.is_some_and(|deeper| deeper.is_object() && deeper.get("type").is_none());
     let path: &[&str] =
         if is_deeper { &["mcp", "servers", &server.name] } else { &["mcp", &server.name] };
+    // Whether it is switched on is the user's, in the words of either version; left out, it is.
+    if document.get(path)?.is_some_and(|there| there.is_object())
+        && let Some(entry) = entry.as_object_mut()
+    {
+        entry.remove("enabled");
+    }
     merge_json(&document.into_text(), path, &entry, existing)
 }

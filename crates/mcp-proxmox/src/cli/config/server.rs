@@ -14,6 +14,15 @@ const IMAGE: &str = concat!("ghcr.io/drmfar/mcp-proxmox:", env!("CARGO_PKG_VERSI
 /// The package that `--via npx` runs. Its version is fixed: what starts tomorrow is what was tried today.
 const PACKAGE: &str = concat!("@drmfar/mcp-proxmox@", env!("CARGO_PKG_VERSION"));
 
+/// What a client calls the server unless it is told another name.
+pub(super) const USUAL_NAME: &str = "proxmox";
+
+/// What the server of this name calls something of its own: two servers may be of two clusters, and what is for one of them
+/// must not reach the other.
+pub(super) fn of_server(name: &str, what: &str) -> String {
+    if name == USUAL_NAME { what.to_owned() } else { format!("{what}-{name}") }
+}
+
 /// How the program is got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {

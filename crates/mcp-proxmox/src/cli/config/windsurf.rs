@@ -12,4 +12,5 @@ pub(super) const CLIENT: Client = Client {
         merge_json(text, &["mcpServers", &server.name], &entry, existing)
     },
     then: "press the refresh button in Cascade's list of servers, or start Windsurf anew",
+    project: None,
 };

@@ -17,4 +17,5 @@ pub(super) const CLIENT: Client = Client {
         merge_json(text, &["context_servers", &server.name], &server.entry(""), existing)
     },
     then: "Zed sees it at once; the settings of its agent panel list the server",
+    project: None,
 };

@@ -107,6 +107,68 @@ fn what_is_the_users_own_in_an_entry_stays_and_what_goes_is_told() {
 }
 
 #[test]
+fn whether_opencode_has_it_switched_on_stays() {
+    for (place, switch) in [
+        ("\"mcp\": { \"proxmox\": ENTRY }", "\"enabled\": false"),
+        ("\"mcp\": { \"proxmox\": ENTRY }", "\"timeout\": 9000"),
+        ("\"mcp\": { \"servers\": { \"proxmox\": ENTRY } }", "\"disabled\": true"),
+        ("\"mcp\": { \"servers\": { \"proxmox\": ENTRY } }", "\"enabled\": false"),
+    ] {
+        let home = Home::new("opencode-switch");
+        let entry = format!("{{ \"type\": \"local\", \"command\": [\"old\"], {switch} }}");
+        let file = home.put("own.json", &format!("{{ {} }}", place.replace("ENTRY", &entry)));
+        let words = ["opencode", "--write", "--replace", "--file", file.to_str().unwrap()];
+        let (code, stdout, stderr) = run(&mut home.config(&words));
+        assert_eq!(code, 0, "{stderr}");
+        let after = fs::read_to_string(&file).unwrap();
+        assert!(after.contains(switch) && after.contains("pve1.lan"), "{after}");
+        assert_eq!(
+            after.matches("abled\"").count(),
+            usize::from(switch.contains("abled")),
+            "{after}"
+        );
+        assert!(stdout.contains("command is another one"), "{stdout}");
+        assert!(!stdout.contains("abled"), "{stdout}");
+    }
+}
+
+#[test]
+fn what_is_to_be_done_next_is_true_of_what_was_written() {
+    for (more, asks, names_a_file) in [
+        (&[][..], true, true),
+        (&["--with-secret"], false, true),
+        (&["--demo"], false, true),
+        (&["--file", "mine.json"], true, false),
+        (&["--file", "mine.json", "--demo"], false, false),
+    ] {
+        let home = Home::new("next");
+        let mut command = home.config(&["vscode", "--write"]);
+        let (code, stdout, stderr) = run(command.args(more).current_dir(&home.0));
+        assert_eq!(code, 0, "{stderr}");
+        assert!(stdout.contains("VS Code offers to start the server above its entry"), "{stdout}");
+        assert_eq!(stdout.contains("and asks for the secret"), asks, "{more:?}: {stdout}");
+        assert_eq!(stdout.contains("--file .vscode/mcp.json"), names_a_file, "{more:?}: {stdout}");
+    }
+    let home = Home::new("next-file");
+    let file = home.put("token", SECRET);
+    let mut command = home.config(&["vscode", "--write"]);
+    command.env_remove("PVE_TOKEN_SECRET").env("PVE_TOKEN_SECRET_FILE", &file);
+    let (_, stdout, _) = run(&mut command);
+    assert!(stdout.contains("next: ") && !stdout.contains("asks for the secret"), "{stdout}");
+    for (client, own) in [
+        ("claude-code", "--file .mcp.json"),
+        ("cursor", "--file .cursor/mcp.json"),
+        ("gemini", "--file .gemini/settings.json"),
+    ] {
+        let (_, stdout, _) = run(&mut home.config(&[client, "--write"]));
+        assert!(stdout.contains(own), "{stdout}");
+        let mut command = home.config(&[client, "--write", "--file", "own.json", "--name", client]);
+        let (_, stdout, _) = run(command.current_dir(&home.0));
+        assert!(stdout.contains("next: ") && !stdout.contains("--file"), "{stdout}");
+    }
+}
+
+#[test]
 fn a_question_for_the_secret_that_nothing_asks_for_any_more_goes() {
     let home = Home::new("question");
     let file = file_of(&home, "vscode");
@@ -117,6 +179,14 @@ fn a_question_for_the_secret_that_nothing_asks_for_any_more_goes() {
     };
     let second = ["vscode", "--write", "--name", "second"];
     assert_eq!(run(&mut home.config(&second)).0, 0);
+    assert_eq!(inputs(), 2, "each asks for its own");
+    // As earlier versions wrote it: both ask the same question.
+    let text = fs::read_to_string(&file).unwrap();
+    let (servers, _) = text.split_once("\"inputs\"").unwrap();
+    let (_, questions) = text.split_once("\"inputs\"").unwrap();
+    let (first, _) = questions.split_once("},").unwrap();
+    let servers = servers.replace("pve-token-secret-second", "pve-token-secret");
+    fs::write(&file, format!("{servers}\"inputs\"{first}}}]}}")).unwrap();
     assert_eq!(inputs(), 1);
     let with_secret = |name: &str| {
         let words = ["vscode", "--write", "--replace", "--with-secret", "--name", name];

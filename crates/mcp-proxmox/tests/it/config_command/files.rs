@@ -96,3 +96,38 @@ fn a_file_of_somebody_else_stays_theirs() {
         assert_eq!((data.uid(), data.gid()), (1234, 2345), "{name}");
     }
 }
+
+/// What a client is started with that a desktop starts is not what a shell has.
+#[test]
+fn a_program_that_a_desktop_may_not_find_is_named_with_its_place() {
+    let home = Home::new("path");
+    let told = |via: &str, path: &str| {
+        let mut command = home.config(&["cursor", "--via", via]);
+        let (code, stdout, stderr) = run(command.env("PATH", path));
+        assert_eq!(code, 0, "{stderr}");
+        assert!(stdout.contains("\"command\""), "{stdout}");
+        stderr
+    };
+    let folder = home.0.join("node/bin");
+    let path = format!("/nowhere::{}:/usr/bin", folder.display());
+    for program in ["npx", "docker"] {
+        // What cannot be started is not what a shell would find.
+        let file = home.put(&format!("node/bin/{program}"), "#!/bin/sh\n");
+        let missing = format!("`{program}` is not found here");
+        let found = folder.join(program).display().to_string();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        let said = told(program, &format!("/nowhere::{}", folder.display()));
+        assert!(said.contains(&missing) && !said.contains(&found), "{said}");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        let said = told(program, &path);
+        assert!(!said.contains(&missing), "{said}");
+        for part in [
+            format!("here `{program}` is {found}; "),
+            format!("PATH={}:/usr/bin:/bin", folder.display()),
+        ] {
+            assert!(said.contains(&part), "{part} is not in {said}");
+        }
+        let said = told("binary", &path);
+        assert!(!said.contains("PATH"), "it is named with its whole path: {said}");
+    }
+}

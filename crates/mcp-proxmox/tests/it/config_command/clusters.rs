@@ -1,0 +1,74 @@
+//! Two servers in one client's file, of two clusters: what is for one of them does not reach the other.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{CLIENTS, Home, SECRET};
+use crate::process::run;
+
+/// What `config CLIENT` prints and says of a server of this name, without a file for the secret.
+fn told(home: &Home, client: &str, name: &str) -> (String, String) {
+    let (code, stdout, stderr) = run(&mut home.config(&[client, "--name", name]));
+    assert_eq!(code, 0, "{client}: {stderr}");
+    (stdout, stderr)
+}
+
+#[test]
+fn a_second_cluster_is_not_given_the_secret_of_the_first() {
+    let home = Home::new("clusters");
+    for client in CLIENTS {
+        let (first, said_of_first) = told(&home, client, "proxmox");
+        let (second, said) = told(&home, client, "two");
+        let warned = "all servers that take PVE_TOKEN_SECRET from where";
+        match client {
+            "vscode" => {
+                assert!(first.contains("\"${input:pve-token-secret}\""), "{first}");
+                assert!(second.contains("\"${input:pve-token-secret-two}\""), "{second}");
+                assert!(second.contains("\"id\": \"pve-token-secret-two\""), "{second}");
+                assert!(second.contains("the API token's secret of two\""), "{second}");
+            }
+            "claude-desktop" | "zed" => {
+                assert!(first.contains("pve-token\""), "{first}");
+                assert!(second.contains("pve-token-two\""), "{second}");
+                assert!(said.contains("pve-token-two, which only you"), "{said}");
+            }
+            _ => {
+                let own = "if `two` is of another cluster than another of them, name a file of its own with PVE_TOKEN_SECRET_FILE";
+                assert!(said.contains(warned) && said.contains(own), "{client}: {said}");
+            }
+        }
+        assert!(!said_of_first.contains(warned), "{client}: {said_of_first}");
+        // Whatever it is called, it does not get what the first has.
+        let (third, _) = told(&home, client, "pve");
+        if matches!(client, "vscode" | "claude-desktop" | "zed") {
+            for shared in ["pve-token-secret}", "pve-token\""] {
+                assert!(!third.contains(shared) && !second.contains(shared), "{client}: {third}");
+            }
+        }
+    }
+    // With a file of its own there is nothing to warn of.
+    let file = home.put("token", SECRET);
+    let mut command = home.config(&["cursor", "--name", "two"]);
+    command.env_remove("PVE_TOKEN_SECRET").env("PVE_TOKEN_SECRET_FILE", &file);
+    let (code, _, stderr) = run(&mut command);
+    assert!(code == 0 && !stderr.contains("all servers"), "{stderr}");
+}
+
+#[test]
+fn vs_code_has_a_question_for_each_cluster() {
+    let home = Home::new("questions");
+    let file = home.put("mcp.json", "{}");
+    for name in ["proxmox", "two", "three"] {
+        let words = ["vscode", "--write", "--name", name, "--file", file.to_str().unwrap()];
+        let (code, _, stderr) = run(&mut home.config(&words));
+        assert_eq!(code, 0, "{stderr}");
+    }
+    let all: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let ids: Vec<_> = all["inputs"].as_array().unwrap().iter().map(|input| &input["id"]).collect();
+    assert_eq!(ids, ["pve-token-secret", "pve-token-secret-two", "pve-token-secret-three"]);
+    for (name, id) in ["proxmox", "two", "three"].into_iter().zip(ids) {
+        let asked = &all["servers"][name]["env"]["PVE_TOKEN_SECRET"];
+        assert_eq!(*asked, format!("${{input:{}}}", id.as_str().unwrap()));
+    }
+}

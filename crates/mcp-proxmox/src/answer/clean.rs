@@ -7,6 +7,8 @@
 //!
 //! **Invariant:** what is quoted with backticks has none in it, so that no text ends its own quotation.
 
+use std::fmt::Write as _;
+
 /// The longest name, tag or similar that is shown, in characters.
 const LABEL: usize = 80;
 /// The longest message of PVE's that is shown, in characters.
@@ -56,7 +58,9 @@ pub fn keystrokes(text: &str) -> String {
                 match blanks {
                     1 if !shown.is_empty() && characters.peek().is_some() => shown.push(' '),
                     1..=3 => shown.extend(std::iter::repeat_n('␣', blanks)),
-                    _ => shown.push_str(&format!("␣×{blanks}␣")),
+                    _ => {
+                        let _ = write!(shown, "␣×{blanks}␣");
+                    }
                 }
             }
             // What would be taken for a sign, or end the quotes.

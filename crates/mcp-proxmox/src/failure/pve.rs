@@ -152,12 +152,11 @@ fn advice(error: &Error) -> Option<String> {
     }
     let advice = match error {
         Error::Unsent(unsent) => unsent_advice(unsent),
-        Error::Lost { why: LostWhy::NotHttp, .. } => NOT_PVE,
+        Error::Lost { why: LostWhy::NotHttp, .. } | Error::Foreign { .. } => NOT_PVE,
         Error::Lost { .. } => {
             "the node may be overloaded or cut off: list_nodes tells how the nodes are; ask again later"
         }
         Error::Refused(refusal) => return refusal_advice(refusal),
-        Error::Foreign { .. } => NOT_PVE,
         Error::TooLarge { path, .. } if path == VERSION => NOT_PVE,
         Error::TooLarge { .. } => "ask for less: a shorter time, fewer lines, one node",
         // An empty answer to a question that an older version does not understand.

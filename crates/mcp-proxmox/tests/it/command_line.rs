@@ -342,7 +342,9 @@ fn a_misspelt_variable_is_told_before_the_mistakes_that_come_of_it() {
 
 #[test]
 fn a_server_that_may_write_does_not_start_with_a_misspelt_guard() {
-    for command in [&[][..], &["serve"], &["check"], &["tools"], &["call", "list_vms"]] {
+    for command in
+        [&[][..], &["serve"], &["check"], &["tools"], &["call", "list_vms"], &["config", "cursor"]]
+    {
         let told = |tier: &str| {
             let mut command_line = program();
             command_line.env("PVE_PROTECTED_VMS", "100").env("PVE_ACCESS_TIER", tier);

@@ -40,8 +40,8 @@ use self::{
     writing::{Original, Unreplaced},
 };
 use super::{
-    complain, is_demo, print, tell, unless_of_the_demo, variable, warn_of_names, warn_of_the_demo,
-    written,
+    complain, guarded, is_demo, print, tell, unless_of_the_demo, variable, warn_of_names,
+    warn_of_the_demo, written,
 };
 use crate::config::{
     Config,
@@ -279,8 +279,8 @@ fn server(
     notes.extend(found::note(via, (places.variable)("PATH").as_deref()));
     if is_demo(matches) {
         let source = unless_of_the_demo(matches);
-        let config =
-            Config::read_without_access(&source).map_err(|mistakes| mistakes.to_string())?;
+        let config = guarded(Config::read_without_access(&source))
+            .map_err(|mistakes| mistakes.to_string())?;
         for_container(via, &config, true, is_written, notes)?;
         let environment = settings::ALL
             .iter()
@@ -304,7 +304,7 @@ fn server(
     }
     let is_secret_given = value(&settings::TOKEN_SECRET_FILE).is_some();
     let is_secret_written = options.get_flag("with-secret");
-    let config = Config::read(&|setting| match setting.variable {
+    let config = guarded(Config::read(&|setting| match setting.variable {
         name if name == settings::TOKEN_SECRET.variable
             && !is_secret_given
             && !is_secret_written =>
@@ -315,7 +315,7 @@ fn server(
         // Empty is not the same as left out.
         name if name == settings::ALLOW_VMS.variable => source(setting),
         _ => value(setting),
-    })
+    }))
     .map_err(|mistakes| mistakes.to_string())?;
     for_container(via, &config, false, is_written, notes)?;
     let mut environment: Vec<(&'static str, String)> = settings::ALL

@@ -118,9 +118,21 @@ async fn ranges_and_searches_show_what_was_asked_for() {
     assert!(notes(&beyond).contains("the log ends with line 300"), "{beyond}");
 }
 
+/// The demo, whose backup that still runs has come so far.
+async fn with_a_backup_at_32_percent() -> Sim {
+    let sim = demo().await;
+    sim.change(|demo| {
+        let task = demo.tasks.iter_mut().find(|task| task.endtime.is_none()).unwrap();
+        let line =
+            "INFO:  32% (12.8 GiB of 40.0 GiB) in 9m 50s, read: 21.6 MiB/s, write: 8.8 MiB/s";
+        task.log.push(line.to_owned());
+    });
+    sim
+}
+
 #[tokio::test]
 async fn a_running_task_is_followed_to_its_end_and_shows_its_progress() {
-    let sim = demo().await;
+    let sim = with_a_backup_at_32_percent().await;
     let list = answer(&sim, "list_tasks", json!({ "outcome": "running" })).await;
     let upid = rows(&list["tasks"])[0]["upid"].as_str().unwrap().to_owned();
     let running = answer(&sim, "get_task", json!({ "upid": upid })).await;
@@ -148,7 +160,7 @@ async fn a_running_task_is_followed_to_its_end_and_shows_its_progress() {
 
 #[tokio::test]
 async fn whoever_waits_is_told_the_percentage_that_the_log_shows() {
-    let sim = demo().await;
+    let sim = with_a_backup_at_32_percent().await;
     let list = answer(&sim, "list_tasks", json!({ "outcome": "running" })).await;
     let told = Arc::new(Mutex::new(Vec::new()));
     let progress = Progress::new({

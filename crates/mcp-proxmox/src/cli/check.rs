@@ -211,6 +211,7 @@ fn privileges(rights: &Rights, world: &World) -> io::Result<ExitCode> {
         let less = if *is_nothing { "nothing of it" } else { "less than everything" };
         let so = match need.level {
             Level::Read => format!("{tools} will show {less}"),
+            Level::Write if *is_nothing => format!("{tools} will be refused"),
             Level::Write => format!("{tools} will be refused on the rest"),
         };
         print(&format!("sees        {seen} of {}: {so}; needs {missing}", need.what))?;
@@ -225,8 +226,16 @@ fn privileges(rights: &Rights, world: &World) -> io::Result<ExitCode> {
             print(&format!("      {caution}"))?;
         }
     }
-    let is_blind = seen.iter().any(|seen| seen.is_nothing && seen.need.is_basic);
-    Ok(if is_blind { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let unseen = seen.iter().filter(|seen| seen.is_nothing && seen.need.is_basic);
+    let unseen: Vec<_> = unseen.map(|seen| seen.need.what).collect();
+    if unseen.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    print(&format!(
+        "\nrights      FAILED: the token sees nothing of {}",
+        unseen.join(", nor of ")
+    ))?;
+    Ok(ExitCode::FAILURE)
 }
 
 /// What is said of a token that may do everything, and of what this server does of it.

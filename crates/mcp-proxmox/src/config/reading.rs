@@ -281,7 +281,7 @@ impl Reading<'_> {
             (Some(_), Some(_)) => {
                 self.wrong(
                     &settings::TOKEN_SECRET_FILE,
-                    "PVE_TOKEN_SECRET is set too: set one of them".to_owned(),
+                    "PVE_TOKEN_SECRET is set too: set one of them (where a client hands it on from its own environment, an empty PVE_TOKEN_SECRET in the server's entry leaves it out)".to_owned(),
                 );
                 None
             }

@@ -261,7 +261,10 @@ fn a_variable_that_is_nearly_one_of_ours_is_told_and_others_are_left_alone() {
 
 #[test]
 fn a_secret_and_a_secret_file_are_one_too_many() {
-    assert!(mistakes(&[("PVE_TOKEN_SECRET_FILE", "/nowhere")]).contains("set one of them"));
+    assert!(
+        mistakes(&[("PVE_TOKEN_SECRET_FILE", "/nowhere")])
+            .contains("set one of them (where a client")
+    );
 }
 
 #[test]

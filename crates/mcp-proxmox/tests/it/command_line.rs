@@ -195,16 +195,35 @@ async fn check_does_not_count_where_the_token_may_not_act() {
     let n = sim.change(|cluster| cluster.guests.len());
     let see = json!({ "VM.Audit": 1, "Sys.Audit": 1, "Datastore.Audit": 1 });
     let act = json!({ "VM.Audit": 1, "VM.PowerMgmt": 1 });
-    let rights = json!({ "/": see, "/vms": see, "/nodes": see, "/storage": see, "/vms/100": act });
+    let typing = json!({ "VM.Audit": 1, "VM.Console": 1 });
+    let rights = json!({ "/": see, "/vms": see, "/nodes": see, "/storage": see, "/vms/100": act, "/vms/101": typing });
     sim.answer(Rule::get("/access/permissions").data(&rights));
     let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
     command.envs([("PVE_ACCESS_TIER", "write"), ("PVE_ALLOW_VMS", "100,101")]).arg("check");
     let told = tokio::task::block_in_place(|| run(&mut command)).1;
     let counted = format!(
-        "writes      on 1 of {n} VMs and containers that the token sees (not: {} by the settings, 1 for want of VM.PowerMgmt or VM.Console); ",
+        "writes      on 1 of {n} VMs and containers that the token sees (not: {} by the settings, 1 for want of VM.PowerMgmt); on 1 more it may type (VM.Console); ",
         n - 2
     );
     assert!(told.contains(&counted), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_fails_for_want_of_rights_says_that_it_failed() {
+    let sim = Sim::start(Cluster::demo()).await.unwrap();
+    let mut check = || {
+        let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
+        tokio::task::block_in_place(|| run(command.arg("check")))
+    };
+    let (code, told, _) = check();
+    assert!(code == 0 && !told.contains("FAILED"), "{told}");
+    sim.answer(Rule::get("/access/permissions").data(&json!({ "/vms": { "VM.Audit": 1 } })));
+    let (code, told, _) = check();
+    let last = told.lines().last().unwrap_or_default();
+    assert!(
+        code == 1 && last.starts_with("rights      FAILED: the token sees nothing of "),
+        "{told}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

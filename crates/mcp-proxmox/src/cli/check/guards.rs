@@ -49,18 +49,23 @@ pub(super) fn told(
     within.retain(|guest| guest.template != Some(true));
     let n_templates = n_within - within.len();
     let n_possible = within.len();
-    within.retain(|guest| can(rights, guest));
-    let (n_may, n_lacking) = (within.len(), n_possible - within.len());
+    let n_typing = within.iter().filter(|guest| can(rights, guest, "VM.Console")).count();
+    within.retain(|guest| can(rights, guest, "VM.PowerMgmt"));
+    let n_also = within.iter().filter(|guest| can(rights, guest, "VM.Console")).count();
+    let (n_may, n_lacking, n_typing) = (within.len(), n_possible - within.len(), n_typing - n_also);
     let left_out = [
         (n - n_within, "by the settings"),
         (n_templates, "as templates"),
-        (n_lacking, "for want of VM.PowerMgmt or VM.Console"),
+        (n_lacking, "for want of VM.PowerMgmt"),
     ];
     let left_out = left_out.into_iter().filter(|(n, _)| *n > 0);
     let left_out: Vec<_> = left_out.map(|(n, why)| format!("{n} {why}")).collect();
     let mut on = format!("writes      on {n_may} of {n} VMs and containers that the token sees");
     if !left_out.is_empty() {
         let _ = write!(on, " (not: {})", left_out.join(", "));
+    }
+    if n_typing > 0 {
+        let _ = write!(on, "; on {n_typing} more it may type (VM.Console)");
     }
     let lists = [("PVE_ALLOW_VMS", allow.as_ref()), ("PVE_PROTECT_VMS", Some(protect))];
     let parts = lists.into_iter().flat_map(|(variable, set)| {
@@ -78,10 +83,10 @@ pub(super) fn told(
     [on].into_iter().chain(parts).collect()
 }
 
-/// Whether PVE lets the token do anything to it. Pools' members are in the list of rights.
-fn can(rights: &Rights, guest: &Listed) -> bool {
+/// Whether PVE lets the token do this to it. Pools' members are in the list of rights.
+fn can(rights: &Rights, guest: &Listed, privilege: &str) -> bool {
     let path = guest.vmid.map(|vmid| format!("/vms/{vmid}"));
-    path.is_some_and(|path| rights.has(&path, &["VM.PowerMgmt", "VM.Console"]))
+    path.is_some_and(|path| rights.has(&path, &[privilege]))
 }
 
 fn belongs(set: &GuestSet, guest: &Listed) -> bool {

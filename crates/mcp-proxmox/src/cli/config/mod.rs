@@ -246,6 +246,7 @@ fn merge_into(
         && matches!((client.merge)(before, server, Existing::Keep), Ok(Merged::Taken));
     let differs =
         if is_there { difference::told(before, &after, &server.name) } else { Vec::new() };
+    let shared = server.secret_file().filter(|file| !is_there && names(before, file));
     let replaced = original.replace(&after, server.holds_secret())?;
     let mut done = format!("{shown} now has the server `{}`", server.name);
     if let Some(copy) = replaced.copy {
@@ -254,10 +255,21 @@ fn merge_into(
     for line in differs {
         let _ = write!(done, "\nchanged: {line}");
     }
+    if let Some(file) = shared {
+        let _ = write!(
+            done,
+            "\nanother server in it reads its secret from the same file, {file}: if it is of another cluster, name a file of its own with PVE_TOKEN_SECRET_FILE"
+        );
+    }
     if replaced.is_tightened {
         done += "\nothers could read it; since it holds the token's secret, only its owner can now, the copy too";
     }
     Ok(Done { told: done, is_changed: true })
+}
+
+/// Whether a client's file names this path, as JSON and TOML write it.
+fn names(text: &str, path: &str) -> bool {
+    text.contains(serde_json::Value::from(path).to_string().trim_matches('"'))
 }
 
 /// The server with the user's settings, which are checked first: a mistake is told here and not by a client
@@ -321,12 +333,14 @@ fn server(
     let mut environment: Vec<(&'static str, String)> = settings::ALL
         .iter()
         .filter(|setting| setting.flag.is_some())
-        .filter_map(|setting| Some((setting.variable, value(setting)?)))
+        .filter_map(|setting| Some((setting.variable, value(setting).or_else(|| always(setting))?)))
         .collect();
     let origin = match (is_secret_given, is_secret_written) {
         (true, _) => Origin::GivenFile { is_to_be_written: is_secret_written },
         (false, true) => Origin::Written(value(&settings::TOKEN_SECRET)),
-        (false, false) => Origin::Client,
+        (false, false) => Origin::Client {
+            set: source(&settings::TOKEN_SECRET).filter(|text| !text.trim().is_empty()),
+        },
     };
     let fills_in_secret = origin.put(client, &name, places, &mut environment, notes);
     Ok(Server::new(&name, via, false, environment, fills_in_secret))
@@ -348,6 +362,12 @@ fn for_container(
     }
     notes.extend(container::notes(config, is_demo, is_written));
     Ok(())
+}
+
+/// What is written although it is the default: what an entry does not name, a client hands on from its own environment, and
+/// that must not make a server write that was set up to read.
+fn always(setting: &Setting) -> Option<String> {
+    (setting.variable == settings::ACCESS_TIER.variable).then(|| "read".to_owned())
 }
 
 /// What stands for a setting that every configuration needs, where the user only wants to see one.

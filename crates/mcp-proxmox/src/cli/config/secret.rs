@@ -3,6 +3,8 @@
 //! **A secret is for one cluster**: a server of another name than the usual one may be of another cluster, so it has a file
 //! and a question of its own; where a client can only hand on one variable to all of them, that is told.
 
+use std::{fs, path::Path};
+
 use super::{
     client::{Client, Secret},
     place::Places,
@@ -16,8 +18,8 @@ pub(super) enum Origin {
     GivenFile { is_to_be_written: bool },
     /// It is written itself, if there is one.
     Written(Option<String>),
-    /// From where the client can take it.
-    Client,
+    /// From where the client can take it. One that is set here is not handed on.
+    Client { set: Option<String> },
 }
 
 impl Origin {
@@ -46,7 +48,7 @@ impl Origin {
                 notes.push("the token's secret is in it: let nobody else read the file".to_owned());
                 false
             }
-            (Self::Client, Secret::Environment) => {
+            (Self::Client { .. }, Secret::Environment) => {
                 notes.push(format!("the secret is not in it: set {secret} where {} is started, or name its file with PVE_TOKEN_SECRET_FILE", client.title));
                 if name != USUAL_NAME {
                     notes.push(format!(
@@ -57,12 +59,18 @@ impl Origin {
                 }
                 true
             }
-            (Self::Client, Secret::Asked) => true,
-            (Self::Client, Secret::File) => {
+            (Self::Client { .. }, Secret::Asked) => true,
+            (Self::Client { set }, Secret::File) => {
                 let file = of_server(name, ".config/pve-token");
                 let file = places.below_home(&file).unwrap_or_else(|| file.into());
                 let shown = file.display();
-                notes.push(if file.is_file() {
+                notes.push(if set.is_some_and(|set| holds_another(&file, &set)) {
+                    format!(
+                        "the secret is not in it: it is read from {shown}, which holds another than {secret} here: put the right one into it, or name a file \
+                         with {}",
+                        settings::TOKEN_SECRET_FILE.variable
+                    )
+                } else if file.is_file() {
                     format!("the secret is not in it: it is read from {shown}, which is there")
                 } else {
                     format!("the secret is not in it: put it into {shown}, which only you should be able to read")
@@ -76,4 +84,13 @@ impl Origin {
             }
         }
     }
+}
+
+/// Whether there is a file and its secret is not this one.
+fn holds_another(file: &Path, set: &str) -> bool {
+    let is_small = file.metadata().is_ok_and(|data| data.is_file() && data.len() < 4096);
+    let held = is_small.then(|| fs::read_to_string(file).ok()).flatten();
+    // The whole header, or the token's name and the secret, count as the secret.
+    let bare = |text: &str| text.trim().rsplit('=').next().unwrap_or_default().to_owned();
+    held.is_some_and(|held| bare(held.trim_start_matches('\u{feff}')) != bare(set))
 }

@@ -77,6 +77,12 @@ pub(super) struct Server {
 }
 
 impl Server {
+    /// The file that its secret is read from, where one is named.
+    pub(super) fn secret_file(&self) -> Option<&str> {
+        let named = |(name, _): &&(&str, String)| *name == settings::TOKEN_SECRET_FILE.variable;
+        self.environment.iter().find(named).map(|(_, file)| file.as_str())
+    }
+
     /// Puts it together. `environment` holds what the user set; paths in it are made absolute, since nobody
     /// knows in which folder a client starts.
     pub(super) fn new(

@@ -56,6 +56,47 @@ fn a_second_cluster_is_not_given_the_secret_of_the_first() {
 }
 
 #[test]
+fn a_secrets_file_that_another_server_has_is_told() {
+    let home = Home::new("shared-file");
+    let (one, two) = (home.put("token", SECRET), home.put("token-two", SECRET));
+    let write = |client: &str, name: &str, file: &std::path::Path| {
+        let mut command = home.config(&[client, "--write", "--name", name]);
+        command.env_remove("PVE_TOKEN_SECRET").env("PVE_TOKEN_SECRET_FILE", file);
+        let (code, stdout, stderr) = run(&mut command);
+        assert_eq!(code, 0, "{client}: {stderr}");
+        stdout.contains("another server in it reads its secret from the same file")
+    };
+    for client in ["zed", "codex"] {
+        assert!(!write(client, "home", &one), "{client}: there is no other");
+        assert!(write(client, "cabin", &one), "{client}");
+        assert!(!write(client, "mill", &two), "{client}: it has its own");
+    }
+}
+
+#[test]
+fn a_secret_that_is_set_is_held_against_the_file_that_is_read_instead() {
+    let home = Home::new("other-secret");
+    for (held, is_another) in [(SECRET, false), ("99999999-abcd-4bcd-8bcd-123456789abc", true)] {
+        home.put(".config/pve-token", held);
+        let (_, said) = told(&home, "zed", "proxmox");
+        assert_eq!(said.contains("holds another than PVE_TOKEN_SECRET here"), is_another, "{said}");
+        assert!(!said.contains(held), "{said}");
+    }
+}
+
+/// What an entry does not name comes from the environment of the client, which may be that of a server that writes.
+#[test]
+fn the_tier_is_always_written() {
+    let home = Home::new("tier");
+    for client in CLIENTS {
+        let (entry, _) = told(&home, client, "proxmox");
+        assert!(entry.contains("PVE_ACCESS_TIER") && entry.contains("\"read\""), "{entry}");
+        let (_, entry, _) = run(home.config(&[client]).env("PVE_ACCESS_TIER", "write"));
+        assert!(entry.contains("\"write\"") && !entry.contains("\"read\""), "{entry}");
+    }
+}
+
+#[test]
 fn vs_code_has_a_question_for_each_cluster() {
     let home = Home::new("questions");
     let file = home.put("mcp.json", "{}");

@@ -211,7 +211,7 @@ async fn check_does_not_count_where_the_token_may_not_act() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_that_fails_for_want_of_rights_says_that_it_failed() {
     let sim = Sim::start(Cluster::demo()).await.unwrap();
-    let mut check = || {
+    let check = || {
         let mut command = program_for(&sim, DEMO_TOKEN_ID, DEMO_TOKEN_SECRET);
         tokio::task::block_in_place(|| run(command.arg("check")))
     };

@@ -63,6 +63,8 @@ async fn nothing_that_is_typed_or_was_filled_in_changes_a_path() {
         };
         client.complete(request("")).await.unwrap();
         let mut usual = asked(&sim);
+        // The list of guests is shared for two seconds, so that now and then it is asked for anew.
+        usual.extend(["GET /cluster/resources", "GET /cluster/resources type"].map(str::to_owned));
         let filled = |value: &str| {
             let values = beside.iter().map(|name| ((*name).to_owned(), value.to_owned()));
             CompletionContext::with_arguments(values.collect())

@@ -228,8 +228,10 @@ impl Config {
             let wrong = names::guards_nothing(name)?;
             Some(Mistake { variable: clean::label(name).into(), wrong })
         };
-        let mut found: Vec<_> =
-            names.filter(|_| tier == Level::Write).filter_map(mistake).collect();
+        if tier != Level::Write {
+            return read;
+        }
+        let mut found: Vec<_> = names.filter_map(mistake).collect();
         match read {
             Ok(config) if found.is_empty() => Ok(config),
             Ok(_) => Err(Mistakes { all: found, tier }),

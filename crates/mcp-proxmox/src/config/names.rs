@@ -49,8 +49,13 @@ pub fn misspelt<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let warning = |name: &'a str| {
         let meant = match guard(name) {
             Some(setting) => setting.variable.to_owned(),
-            None if is_known(name) => return None,
-            None => format!("{PREFIX}{}", nearest(name.strip_prefix(PREFIX)?, known())?),
+            None => {
+                let rest = name.strip_prefix(PREFIX)?;
+                if is_known(name) {
+                    return None;
+                }
+                format!("{PREFIX}{}", nearest(rest, known())?)
+            }
         };
         Some(format!("there is no setting `{}`: did you mean `{meant}`?", label(name)))
     };
@@ -75,14 +80,13 @@ fn is_known(name: &str) -> bool {
 
 /// The setting that somebody means who guards writes with a variable of this name, which is none of ours.
 fn guard(name: &str) -> Option<&'static Setting> {
-    if is_known(name) {
+    // First what most names of an environment are not: this is done at every start.
+    let (prefix, rest) = name.split_at_checked(PREFIX.len())?;
+    if !prefix.eq_ignore_ascii_case(PREFIX) || rest.len() > 64 || is_known(name) {
         return None;
     }
-    let (prefix, rest) = name.split_at_checked(PREFIX.len())?;
     let rest = rest.to_ascii_uppercase();
-    let is_ours = prefix.eq_ignore_ascii_case(PREFIX) && rest.len() <= 64;
-    if !is_ours || rest.split('_').any(|word| ELSEWHERE.iter().any(|other| word.starts_with(other)))
-    {
+    if rest.split('_').any(|word| ELSEWHERE.iter().any(|other| word.starts_with(other))) {
         return None;
     }
     let written = |setting: &&&Setting| {

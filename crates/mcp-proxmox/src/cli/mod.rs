@@ -243,7 +243,7 @@ fn warn_of_names() {
 
 /// What was read, unless one of these variables was to guard its writes and does not.
 fn guarded(read: Result<Config, Mistakes>) -> Result<Config, Mistakes> {
-    Config::guarded(read, names().iter().map(String::as_str))
+    Config::guarded(read, names)
 }
 
 /// The names of all variables.

@@ -214,14 +214,14 @@ impl Config {
         })
     }
 
-    /// What was read, among variables with these names: in the tier `write` one that was meant to guard writes, and is no
+    /// What was read, among variables with these names, which are only asked for where they matter: in the tier `write` one that was meant to guard writes, and is no
     /// setting, is a mistake.
     ///
     /// # Errors
     /// The mistakes, with those of what was read.
-    pub fn guarded<'a>(
+    pub fn guarded(
         read: Result<Self, Mistakes>,
-        names: impl Iterator<Item = &'a str>,
+        names: impl FnOnce() -> Vec<String>,
     ) -> Result<Self, Mistakes> {
         let tier = read.as_ref().map_or_else(|mistakes| mistakes.tier, |config| config.tier);
         let mistake = |name: &str| {
@@ -231,7 +231,7 @@ impl Config {
         if tier != Level::Write {
             return read;
         }
-        let mut found: Vec<_> = names.filter_map(mistake).collect();
+        let mut found: Vec<_> = names().iter().filter_map(|name| mistake(name)).collect();
         match read {
             Ok(config) if found.is_empty() => Ok(config),
             Ok(_) => Err(Mistakes { all: found, tier }),

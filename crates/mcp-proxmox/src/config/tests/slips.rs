@@ -72,7 +72,7 @@ fn a_file_of_authorities_may_begin_with_a_byte_order_mark_and_one_in_utf16_is_ca
 fn a_guard_with_another_name_is_a_mistake_where_writes_are_possible_and_those_of_others_are_not() {
     let config = |tier: &str, names: &[&str]| {
         let read = with(&[("PVE_ACCESS_TIER", tier)]);
-        Config::guarded(read, names.iter().copied())
+        Config::guarded(read, || names.iter().map(|name| (*name).to_owned()).collect())
     };
     for (name, meant) in [
         ("PVE_PROTECTED_VMS", "PVE_PROTECT_VMS"),
@@ -142,7 +142,7 @@ fn a_guard_with_another_name_is_a_mistake_where_writes_are_possible_and_those_of
 #[test]
 fn a_misspelt_guard_is_told_with_the_other_mistakes() {
     let read = with(&[("PVE_ACCESS_TIER", "write"), ("PVE_PORT", "x")]);
-    let told = Config::guarded(read, ["PVE_DENY_VMS"].into_iter()).unwrap_err().to_string();
+    let told = Config::guarded(read, || vec!["PVE_DENY_VMS".to_owned()]).unwrap_err().to_string();
     assert!(told.contains("\n  PVE_PORT: ") && told.contains("\n  PVE_DENY_VMS: "), "{told}");
 }
 

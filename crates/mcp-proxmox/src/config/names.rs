@@ -47,15 +47,14 @@ const ELSEWHERE: &[&str] = &[
 pub fn misspelt<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let known = || settings::ALL.iter().filter_map(|setting| setting.variable.strip_prefix(PREFIX));
     let warning = |name: &'a str| {
-        let meant = match guard(name) {
-            Some(setting) => setting.variable.to_owned(),
-            None => {
-                let rest = name.strip_prefix(PREFIX)?;
-                if is_known(name) {
-                    return None;
-                }
-                format!("{PREFIX}{}", nearest(rest, known())?)
+        let meant = if let Some(setting) = guard(name) {
+            setting.variable.to_owned()
+        } else {
+            let rest = name.strip_prefix(PREFIX)?;
+            if is_known(name) {
+                return None;
             }
+            format!("{PREFIX}{}", nearest(rest, known())?)
         };
         Some(format!("there is no setting `{}`: did you mean `{meant}`?", label(name)))
     };

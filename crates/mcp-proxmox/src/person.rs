@@ -89,14 +89,25 @@ impl Refusal {
     pub fn told(&self, undone: &str) -> String {
         match self {
             Self::Declined(why) => {
-                format!("{why}; {undone}. Do not ask again unless the user wants to")
+                format!("{why}; {undone}{DECLINED}")
             }
             Self::Unanswered(why) => {
-                format!("{why}; {undone}. That is no refusal: the call may be made again")
+                format!("{why}; {undone}{UNANSWERED}")
             }
         }
     }
+
+    /// Why nobody agreed, of what was told of it.
+    pub fn why(told: &str) -> Option<&str> {
+        let told = [DECLINED, UNANSWERED].iter().find_map(|end| told.strip_suffix(end))?;
+        told.rsplit_once("; ").map(|(why, _)| why)
+    }
 }
+
+/// How it ends that a person said no.
+const DECLINED: &str = ". Do not ask again unless the user wants to";
+/// How it ends that a person said nothing.
+const UNANSWERED: &str = ". That is no refusal: the call may be made again";
 
 type Ask = dyn Fn(Question) -> BoxFuture<'static, Reply> + Send + Sync;
 

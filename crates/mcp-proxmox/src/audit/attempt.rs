@@ -15,6 +15,7 @@ use crate::{
     call::Call,
     failure::Failure,
     lookup::guest::Found,
+    person::Refusal,
 };
 
 /// The guest that a call is about, once it is found. All clones of one tell the same.
@@ -71,7 +72,11 @@ impl<'a> Attempt<'a> {
         let (outcome, why) = match &result {
             Err(failure) if failure.is_refused() => ("refused", Some(failure.what().to_owned())),
             Ok(Answer::Structured(answer)) => match answer.get("outcome").and_then(Value::as_str) {
-                Some(outcome @ ("declined" | "unanswered")) => (outcome, None),
+                Some(outcome @ ("declined" | "unanswered")) => {
+                    let notes = answer.get("notes").and_then(Value::as_array).into_iter().flatten();
+                    let why = notes.filter_map(Value::as_str).find_map(Refusal::why);
+                    (outcome, why.map(str::to_owned))
+                }
                 _ => return result,
             },
             _ => return result,

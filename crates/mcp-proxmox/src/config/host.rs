@@ -1,6 +1,6 @@
 //! Reads `PVE_HOST`: whatever people paste into it.
 
-use std::net::Ipv6Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use pve_client::Host;
 
@@ -36,6 +36,10 @@ fn host(text: &str, port: u16) -> Result<Host, String> {
         }
         None => text,
     };
+    // A slip of the pen, which would be a host of that name.
+    if let Some((slip @ ("http" | "https"), host)) = rest.split_once("//") {
+        return Err(format!("`{slip}//` lacks a colon: write `https://{host}`, or the host alone"));
+    }
     // The address bar of the web interface holds `https://pve:8006/#v1:0:…`.
     let rest = rest.split(['#', '?']).next().unwrap_or_default();
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -123,6 +127,11 @@ fn name(name: &str) -> Result<String, String> {
     let bare = name.strip_suffix('.').unwrap_or(name);
     if bare.is_empty() || bare.len() > 253 || !bare.split('.').all(is_label) {
         return Err(format!("`{name}` is not a host name or an address"));
+    }
+    // No domain ends in a number, so that this can be an address alone.
+    let ends_in_number = bare.rsplit('.').next().is_some_and(|last| last.parse::<u64>().is_ok());
+    if ends_in_number && bare.contains('.') && bare.parse::<Ipv4Addr>().is_err() {
+        return Err(format!("`{name}` is not an address: it has four numbers from 0 to 255"));
     }
     Ok(bare.to_owned())
 }

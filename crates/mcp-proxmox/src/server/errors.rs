@@ -16,18 +16,18 @@ use crate::{
 };
 
 /// A failure whose hint sends nobody to a tool that is not offered without saying so.
-pub(super) fn failed_within(failure: Failure, limits: &Limits) -> CallToolResult {
-    let Some(hint) = failure.advice() else { return failed(&failure) };
+pub(super) fn within(failure: Failure, limits: &Limits) -> Failure {
+    let Some(hint) = failure.advice() else { return failure };
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words: Vec<&str> = hint.split(|c| !is_word(c)).collect();
     let missing = ALL.iter().map(|entry| entry.name);
     let missing = missing.filter(|name| words.contains(name) && !limits.may_use(name));
     let missing = missing.collect::<Vec<_>>().join(", ");
     if missing.is_empty() {
-        return failed(&failure);
+        return failure;
     }
     let hint = format!("{hint} (not offered by this server: {missing})");
-    failed(&failure.hint(hint))
+    failure.hint(hint)
 }
 
 pub(super) fn failed(failure: &Failure) -> CallToolResult {
@@ -93,7 +93,10 @@ pub(super) fn ending(sent: &Sent) -> Failure {
 /// The library says of a method that is not there its name and nothing else.
 pub(super) fn worded(mut error: ErrorData, methods: &[&str]) -> ErrorData {
     if error.code == ErrorCode::METHOD_NOT_FOUND && !error.message.contains(' ') {
-        let (name, methods) = (label(&error.message), methods.join(", "));
+        let name = label(&error.message);
+        // A revision may lack one that others have.
+        let others = methods.iter().filter(|method| **method != name).copied();
+        let methods = others.collect::<Vec<_>>().join(", ");
         error.message =
             format!("there is no method `{name}` here; those that are there: {methods}").into();
     }

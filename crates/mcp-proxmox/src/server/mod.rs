@@ -37,8 +37,8 @@ use tokio_util::sync::CancellationToken;
 pub use self::definitions::definitions;
 use self::{
     errors::{
-        cancelled, ending, failed, failed_within, first_page, invalid, no_resource, no_tool,
-        tell_what_goes_on, there,
+        cancelled, ending, failed, first_page, invalid, no_resource, no_tool, tell_what_goes_on,
+        there, within,
     },
     guard::grace_ends,
 };
@@ -180,7 +180,7 @@ impl Server {
     ) -> CallToolResult {
         match offered.call(&self.access, &call, arguments).await {
             Ok(answer) => self.result(offered, answer),
-            Err(failure) => failed_within(failure, &self.limits),
+            Err(failure) => failed(&within(failure, &self.limits)),
         }
     }
 
@@ -316,7 +316,10 @@ impl ServerHandler for Server {
                     Ok(result.with_cache_scope(CacheScope::Private).into())
                 }
                 Err(failure) if failure.is_missing() => Err(no_resource(uri, Some(&failure))),
-                Err(failure) => Err(ErrorData::internal_error(failure.to_string(), None)),
+                Err(failure) => {
+                    let failure = within(failure, &self.limits);
+                    Err(ErrorData::internal_error(failure.to_string(), None))
+                }
             },
             never = telling => match never {},
             () = context.ct.cancelled() => Err(cancelled()),

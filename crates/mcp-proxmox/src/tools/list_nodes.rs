@@ -115,7 +115,7 @@ impl Tool for ListNodes {
         }
         notes.extend(why_not(&live));
         notes.extend(without_figures(&nodes));
-        if !is_asked {
+        if !is_asked && input.detail != Some(false) {
             notes.push(
                 "versions and load are left out for so many nodes; `detail: true` asks each node"
                     .to_owned(),

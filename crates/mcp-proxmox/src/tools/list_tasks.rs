@@ -92,8 +92,8 @@ pub struct Output {
 impl Tool for ListTasks {
     const NAME: &'static str = "list_tasks";
     const TITLE: &'static str = "List tasks";
-    const DESCRIPTION: &'static str = "Tasks (backup, start, stop, migration…) of all nodes or some, running and ended, newest first: user, outcome, duration, \
-        UPID. For one task and its log use get_task.";
+    const DESCRIPTION: &'static str = "Tasks (backup, start, stop, migration…) of all nodes or some, running and ended, newest first: outcome, duration, \
+        UPID with user. For one task and its log use get_task.";
     const TOOLSET: Toolset = Toolset::Logs;
 
     type Effect = Reads;

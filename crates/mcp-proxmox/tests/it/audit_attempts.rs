@@ -78,6 +78,7 @@ async fn a_person_who_does_not_agree_has_one_line() {
         (json!({ "action": "decline" }), "declined"),
         (json!({ "action": "cancel" }), "unanswered"),
     ] {
+        let mut reasons = Vec::new();
         for (tool, arguments) in [
             ("stop_vm", json!({ "vm": "app1" })),
             ("send_vm_keys", json!({ "vm": "app1", "text": PASSWORD })),
@@ -96,7 +97,11 @@ async fn a_person_who_does_not_agree_has_one_line() {
             assert_eq!((&line["outcome"], &line["target"]), (&json!(outcome), &json!("qemu/100")));
             assert_eq!(line["event"], "attempt");
             assert!(!line.to_string().contains(PASSWORD), "{line}");
+            let why = line["why"].as_str().unwrap_or_default().to_owned();
+            assert!(why.starts_with("the user") && !why.contains("again"), "{line}");
+            reasons.push(why);
         }
+        assert_eq!(reasons[0], reasons[1]);
     }
 }
 

@@ -60,3 +60,10 @@ async fn an_empty_list_of_nodes_is_suspicious() {
     let told = failure(&sim, "list_nodes", json!({})).await;
     assert!(told.contains("empty list of nodes") && told.contains("try again"), "{told}");
 }
+
+#[tokio::test]
+async fn who_wants_no_details_is_not_told_that_there_are_too_many_nodes() {
+    let sim = demo().await;
+    let few = answer(&sim, "list_nodes", json!({ "detail": false })).await;
+    assert!(!few.to_string().contains("for so many nodes"), "{few}");
+}

@@ -63,6 +63,11 @@ async fn what_is_not_offered_is_no_next_step_and_a_hint_of_it_says_so() {
     let told = failed(&call_on(write_server(&sim), "get_vm_console", stopped).await);
     assert!(told.ends_with("get_vm_status tells more"), "{told}");
 
+    let client = connect(server(access(&sim))).await;
+    let request = rmcp::model::ReadResourceRequestParams::new("pve://vms/126/screenshot");
+    let told = client.read_resource(request).await.unwrap_err().to_string();
+    assert!(told.contains("(not offered by this server: start_vm)"), "{told}");
+
     let whole = structured(&call(&sim, "get_cluster_health", json!({})).await);
     let offered = ["get_cluster_health", "list_vms", "get_vm_status"];
     let limited = || {

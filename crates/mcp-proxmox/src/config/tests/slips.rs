@@ -252,6 +252,17 @@ fn hosts_are_read_as_they_are_meant_or_it_is_said_how_to_write_them() {
     let config = with(&[("PVE_HOST", "HTTPS://127.0.0.1:9")]).unwrap();
     assert_eq!(config.pve.hosts[0].to_string(), "127.0.0.1:9");
     assert!(mistakes(&[("PVE_HOST", "Http://a")]).contains("write `https://a`"));
+    let told = mistakes(&[("PVE_HOST", "https//pve1")]);
+    assert!(told.contains("`https//` lacks a colon: write `https://pve1`"), "{told}");
+    for address in ["10.0.0.300", "10.0.0", "pve.1", "1.2.3.4.5:8006"] {
+        assert!(
+            mistakes(&[("PVE_HOST", address)]).contains("four numbers from 0 to 255"),
+            "{address}"
+        );
+    }
+    for host in ["10.0.0.30", "pve1", "10.0.0.1.lan", "1.2.3.4:443"] {
+        assert!(with(&[("PVE_HOST", host)]).is_ok(), "{host}");
+    }
     for zoned in ["fe80::1%eth0", "[fe80::1%eth0]", "[fe80::1%25eth0]:8006", "https://fe80::1%2/"] {
         let told = mistakes(&[("PVE_HOST", zoned)]);
         assert!(told.contains("zones") && told.contains("not supported"), "{told}");

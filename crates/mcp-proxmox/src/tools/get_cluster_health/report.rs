@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What nobody should take the report for.
-const NEVER: &str = "Never looked at: disks (SMART, ZFS); interface errors (get_network_stats node=…); logs but the kernel's (search_logs severity=error)";
+const NEVER: &str = "Never looked at: disks (SMART, ZFS); networks (list_networks, get_network_stats); logs but the kernel's (search_logs severity=error)";
 /// How many findings are shown. Checks fold what is alike, so that it takes a great disaster to pass this.
 pub(super) const FINDINGS: usize = 40;
 /// How many findings the whole report has at most.

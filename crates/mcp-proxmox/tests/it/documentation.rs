@@ -110,6 +110,7 @@ async fn the_page_on_troubleshooting_is_current() {
          | what you see | why | what to do |\n|---|---|---|\n\
          | the client says only that the server disconnected or failed | the settings have a mistake, and the program ended with exit code 2 | start the same command in a terminal with the same variables: every mistake is told on standard error. Most clients keep that output in a log |\n\
          | `mcp-proxmox`, `npx` or `docker` is not found | clients that are started from a desktop have a short `PATH` | `mcp-proxmox config CLIENT` writes the whole path of the program itself; with `--via npx` or `--via docker` it says which path you may have to write, and the `PATH` that npm's runner needs to find Node |\n\
+         | it fails in the client only, with `PVE_TOKEN_SECRET is set too` in its log | the client hands its own environment on, and the entry names a file | [clients](clients.md): `\"PVE_TOKEN_SECRET\": \"\"` in the entry, or no such variable where the client is started |\n\
          | the first start takes too long, with `npx` | it downloads the package; Codex waits 10 s | install it globally, or start the program itself |\n\
          | the variable with the secret is empty | programs that are started from a desktop do not see what a shell's profile exports | name the secret's file with `PVE_TOKEN_SECRET_FILE` |\n\
          | tools that change something are missing | the access tier is `read` | set `PVE_ACCESS_TIER=write`, and give the token the privileges: [access](access.md) |\n\

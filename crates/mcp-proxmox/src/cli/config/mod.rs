@@ -33,7 +33,7 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use self::{
-    client::{Client, Existing, Merged},
+    client::{Client, Existing, Merged, Secret},
     place::Places,
     secret::Origin,
     server::{Server, USUAL_NAME, Via},
@@ -252,8 +252,17 @@ fn merge_into(
     if let Some(copy) = replaced.copy {
         let _ = write!(done, "; the file as it was: {}", copy.display());
     }
-    for line in differs {
+    for line in &differs {
         let _ = write!(done, "\nchanged: {line}");
+    }
+    let is_of_another = |line: &String| line.contains("PVE_HOST") || line.contains("PVE_TOKEN_ID");
+    if client.secret == Secret::Asked && server.fills_in_secret && differs.iter().any(is_of_another)
+    {
+        let _ = write!(
+            done,
+            "\n{} gives it the secret that it keeps for the token of before, and does not ask again: clear that there first, or take another --name",
+            client.title
+        );
     }
     if let Some(file) = shared {
         let _ = write!(
@@ -342,6 +351,11 @@ fn server(
             set: source(&settings::TOKEN_SECRET).filter(|text| !text.trim().is_empty()),
         },
     };
+    // Set and empty, it is meant to leave out what the client would hand on from its own environment.
+    if is_secret_given && source(&settings::TOKEN_SECRET).is_some_and(|text| text.trim().is_empty())
+    {
+        environment.push((settings::TOKEN_SECRET.variable, String::new()));
+    }
     let fills_in_secret = origin.put(client, &name, places, &mut environment, notes);
     Ok(Server::new(&name, via, false, environment, fills_in_secret))
 }

@@ -84,6 +84,40 @@ fn a_secret_that_is_set_is_held_against_the_file_that_is_read_instead() {
     }
 }
 
+#[test]
+fn a_secret_that_vs_code_keeps_for_another_token_is_told() {
+    let home = Home::new("kept");
+    let write = |host: &str, more: &[&str]| {
+        let mut command = home.config(&["vscode", "--write"]);
+        command.env_remove("PVE_TOKEN_SECRET").env("PVE_HOST", host);
+        let (code, stdout, stderr) = run(command.args(more));
+        assert_eq!(code, 0, "{stderr}");
+        stdout.contains("the secret that it keeps for the token of before")
+    };
+    assert!(!write("home.lan", &[]));
+    assert!(!write("home.lan", &["--replace", "--timeout-seconds", "40"]));
+    assert!(write("cabin.lan", &["--replace"]));
+    assert!(!write("mill.lan", &["--name", "mill"]));
+}
+
+#[test]
+fn an_empty_secret_beside_a_file_is_written_and_stays() {
+    let home = Home::new("empty");
+    let file = home.put("token", SECRET);
+    let write = |secret: Option<&str>| {
+        let mut command = home.config(&["cursor", "--write"]);
+        command.env_remove("PVE_TOKEN_SECRET").env("PVE_TOKEN_SECRET_FILE", &file);
+        command.envs(secret.map(|text| ("PVE_TOKEN_SECRET", text)));
+        run(&mut command)
+    };
+    assert_eq!(write(Some("")).0, 0);
+    let entry = fs::read_to_string(home.0.join(".cursor/mcp.json")).unwrap();
+    assert!(entry.contains("\"PVE_TOKEN_SECRET\": \"\""), "{entry}");
+    assert!(write(Some("")).1.contains("nothing was written"));
+    let (code, _, stderr) = write(None);
+    assert!(code == 1 && stderr.contains("PVE_TOKEN_SECRET goes"), "{stderr}");
+}
+
 /// What an entry does not name comes from the environment of the client, which may be that of a server that writes.
 #[test]
 fn the_tier_is_always_written() {

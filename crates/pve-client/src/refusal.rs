@@ -35,6 +35,8 @@ pub enum RefusalKind {
     /// The token was not accepted. Proxmox VE does not tell whether its secret is wrong, it does not
     /// exist, or it has expired or been disabled.
     Unauthenticated,
+    /// The ticket for a console was not taken: it is too old, or was given for another one.
+    ConsoleTicket,
     /// The token lacks a privilege.
     Forbidden {
         /// What the privilege is needed for, such as `/vms/100`.
@@ -104,6 +106,7 @@ impl Refusal {
         let message = self.message.as_str();
         match self.status {
             401 if message == "No ticket" => RefusalKind::NoTicket,
+            401 if message.contains("PVEVNC ticket") => RefusalKind::ConsoleTicket,
             401 => RefusalKind::Unauthenticated,
             403 => forbidden(message),
             501 => RefusalKind::NotImplemented,
@@ -145,6 +148,9 @@ impl fmt::Display for Refusal {
                 "; the user, the token's name or its secret is wrong, or it has expired or is \
                  disabled",
             ),
+            RefusalKind::ConsoleTicket => {
+                f.write_str("; a ticket opens one console, once and within seconds")
+            }
             _ => Ok(()),
         }
     }
@@ -231,6 +237,15 @@ mod tests {
         let read = refusal(500, "first line", r#"{"data":null,"message":"first line\nsecond\n"}"#);
         assert_eq!(read.message, "first line\nsecond");
         assert_eq!(read.reason, "first line");
+    }
+
+    #[test]
+    fn a_ticket_that_is_not_taken_says_nothing_of_the_token() {
+        let said = "permission denied - invalid PVEVNC ticket";
+        assert_eq!(kind(401, said), RefusalKind::ConsoleTicket);
+        let shown = refusal(401, said, "").to_string();
+        assert!(shown.ends_with("once and within seconds"), "{shown}");
+        assert_eq!(kind(401, "Authentication failed!"), RefusalKind::Unauthenticated);
     }
 
     #[test]

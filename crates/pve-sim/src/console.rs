@@ -1,7 +1,8 @@
 //! Consoles: the tickets that lead to them, and what is behind a ticket.
 //!
 //! **Invariants:** a ticket opens one connection, on the port that it was given for, for the token
-//! that asked for it, within ten seconds; the task behind one that nobody used ends by itself. Whatever a client sends is bounded, and frames that
+//! that asked for it, within ten seconds; the task behind one that nobody used ends by itself, and nobody listens
+//! behind one whose task failed. Whatever a client sends is bounded, and frames that
 //! pveproxy would not take end the connection.
 
 mod display;
@@ -55,6 +56,8 @@ pub(crate) struct Ticket {
     what: What,
     serial: String,
     ends: Instant,
+    /// Whether its task waits for somebody to connect.
+    is_open: bool,
 }
 
 /// A connection that was let in, with what it shows.
@@ -109,10 +112,10 @@ impl World {
         let ends = Instant::now() + self.ticket_life;
         let serial = serial.to_owned();
         self.given.extend([text.clone(), password.clone()]);
-        let ticket = Ticket { vmid, port, text, password, token, upid, what, serial, ends };
-        if fails.is_none() {
-            self.tickets.push(ticket.clone());
-        }
+        let is_open = fails.is_none();
+        let ticket =
+            Ticket { vmid, port, text, password, token, upid, what, serial, ends, is_open };
+        self.tickets.push(ticket.clone());
         ticket
     }
 
@@ -123,11 +126,13 @@ impl World {
         let (over, open): (Vec<_>, Vec<_>) = tickets.into_iter().partition(|one| one.ends <= now);
         self.tickets = open;
         for ticket in over {
-            self.end_console_task(&ticket.upid, Err(NOBODY));
+            if ticket.is_open {
+                self.end_console_task(&ticket.upid, Err(NOBODY));
+            }
         }
     }
 
-    /// Whether this is a ticket of this guest, used or not.
+    /// Whether this is a ticket of this guest. PVE knows it by its signature, whatever became of its task.
     pub(crate) fn is_ticket(&self, vmid: &str, token: &str, ticket: &str) -> bool {
         let fits = |given: &Ticket| {
             given.text == ticket && given.token == token && given.vmid.to_string() == vmid
@@ -138,7 +143,7 @@ impl World {
     /// Takes the ticket for this port away, and says what it opens.
     fn take(&mut self, port: u16, ticket: &str) -> Option<(Session, String)> {
         self.expire_tickets();
-        let fits = |given: &Ticket| given.port == port && given.text == ticket;
+        let fits = |given: &Ticket| given.is_open && given.port == port && given.text == ticket;
         let nth = self.tickets.iter().position(fits)?;
         let Ticket { vmid, text, password, token, upid, what, serial, .. } =
             self.tickets.remove(nth);

@@ -10,7 +10,7 @@ pub mod listen;
 pub mod text;
 
 use pve_client::{
-    Error, Kind, Reader, Upid,
+    Error, Kind, Reader,
     access::Permissions,
     console::{ConsoleError, ConsoleProblem, Size},
     guest::{self, Current},
@@ -159,14 +159,14 @@ pub async fn not_opened(
     version: (u32, u32),
 ) -> Failure {
     let asked = format!("open the console of {}", named(found));
-    if let (ConsoleProblem::NotOpened(error), None) = (&error.problem, &error.task) {
-        return Failure::from_pve(&asked, error);
-    }
-    let said = match &error.task {
-        Some(upid) => task_end(pve, call, found, upid).await,
-        None => None,
-    };
+    let said = task_end(pve, call, found, error).await;
     let why = match (&error.problem, said) {
+        (ConsoleProblem::NotOpened(refused @ Error::Refused(_)), None) => {
+            return Failure::from_pve(&asked, refused);
+        }
+        (ConsoleProblem::NotOpened(other), None) if error.task.is_none() => {
+            return Failure::from_pve(&asked, other);
+        }
         (_, Some(said)) => format!("its task ended with: {said}"),
         (problem, None) => sentence(&problem.to_string()),
     };
@@ -182,8 +182,14 @@ pub async fn not_opened(
     }
 }
 
-/// What the task of a console ended with, if it ended badly.
-async fn task_end(pve: &Reader, call: &Call, found: &Found, upid: &Upid) -> Option<String> {
+/// What the task behind a console ended with, if there is one and it ended badly.
+pub async fn task_end(
+    pve: &Reader,
+    call: &Call,
+    found: &Found,
+    error: &ConsoleError,
+) -> Option<String> {
+    let upid = error.task.as_ref()?;
     let filter =
         task::Filter { vmid: Some(found.guest.vmid), limit: Some(10), ..task::Filter::default() };
     let tasks = pve

@@ -89,6 +89,9 @@ fn refused(refusal: &Refusal) -> String {
     match refusal.kind() {
         RefusalKind::NoTicket => "PVE saw no token in the request (401 No ticket)".to_owned(),
         RefusalKind::Unauthenticated => format!("PVE did not accept the API token (401 {said})"),
+        RefusalKind::ConsoleTicket => {
+            "PVE no longer took the ticket that it had given for this console (401)".to_owned()
+        }
         RefusalKind::Forbidden { path: Some(path), privileges } => {
             let privileges =
                 privileges.iter().map(|name| label(name)).collect::<Vec<_>>().join(" or ");
@@ -225,6 +228,9 @@ fn refusal_advice(refusal: &Refusal) -> Option<String> {
         }
         RefusalKind::Unauthenticated => {
             "PVE does not tell whether the secret is wrong, or the token unknown, disabled or expired; only the user can mend PVE_TOKEN_ID and the secret (PVE_TOKEN_SECRET, or the file of PVE_TOKEN_SECRET_FILE). Do not try again before"
+        }
+        RefusalKind::ConsoleTicket => {
+            "it is good for some seconds, so PVE or the way to it may be slow: try again"
         }
         // Whoever has a valid token may read the version; a PVE that refuses it names what is missing.
         RefusalKind::Forbidden { path: None, .. } if refusal.path == VERSION => {

@@ -24,7 +24,7 @@ use crate::{
     },
     call::Call,
     catalog::{Tool, Toolset},
-    console::{how_to_start, named, refuse_without_right, standstill},
+    console::{how_to_start, named, refuse_without_right, standstill, task_end},
     failure::Failure,
     lookup::guest::{Found, find},
     tier::Reads,
@@ -88,7 +88,13 @@ impl Tool for GetVmScreenshot {
         refuse_without_right(&found, &permissions)?;
         let wait = input.wait_change_seconds.map(Duration::from_secs);
         let seen = look(&pve, call, &found, wait, crop);
-        let seen = seen.await.map_err(|error| not_seen(&who, &error))?;
+        let seen = match seen.await {
+            Ok(seen) => seen,
+            Err(error) => {
+                let said = task_end(&pve, call, &found, &error).await;
+                return Err(not_seen(&who, &error, said.as_deref()));
+            }
+        };
         let shot = &seen.shot;
         let area = match crop {
             Some(area) => area.within(shot.width, shot.height)?,
@@ -142,8 +148,13 @@ async fn look(
     Ok(Seen { shot, server, changed })
 }
 
-fn not_seen(who: &str, error: &ConsoleError) -> Failure {
+/// Why there is no picture. The task behind the screen often says more than the connection.
+fn not_seen(who: &str, error: &ConsoleError, said: Option<&str>) -> Failure {
     let asked = format!("see the screen of {who}");
+    if let Some(said) = said {
+        return Failure::new(format!("could not {asked}: its task ended with: {said}"))
+            .hint("get_vm_status tells how the guest is");
+    }
     match &error.problem {
         ConsoleProblem::NotOpened(error) => Failure::from_pve(&asked, error),
         problem => {

@@ -23,6 +23,7 @@ mod command_line;
 mod command_line_mistakes;
 mod completion;
 mod config_command;
+mod console_gone;
 mod console_wire;
 mod documentation;
 mod documents;

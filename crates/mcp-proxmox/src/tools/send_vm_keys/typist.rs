@@ -116,7 +116,13 @@ async fn on_display(
     typing: &Typing,
 ) -> Result<Typed, Failure> {
     let opened = pve.open_screen(&scene.found.guest).await;
-    let mut screen = opened.map_err(|error| not_opened(scene, &error))?;
+    let mut screen = match opened {
+        Ok(screen) => screen,
+        Err(error) => {
+            let said = console::task_end(pve.reader(), call, &scene.found, &error).await;
+            return Err(not_opened(scene, &error, said.as_deref()));
+        }
+    };
     let mut typed = Typed::new(typing);
     let end = latest(call);
     for stroke in &typing.strokes {
@@ -199,11 +205,14 @@ async fn hear(terminal: &mut OpenTerminal, heard: &mut Heard, pause: Duration) {
     }
 }
 
-fn not_opened(scene: &Scene, error: &ConsoleError) -> Failure {
+fn not_opened(scene: &Scene, error: &ConsoleError, said: Option<&str>) -> Failure {
     let asked = format!("open {}", scene.place());
-    let failure = match &error.problem {
-        ConsoleProblem::NotOpened(error) => Failure::from_pve(&asked, error),
-        problem => Failure::new(format!("could not {asked}: {}", sentence(&problem.to_string()))),
+    let failure = match (&error.problem, said) {
+        (_, Some(said)) => Failure::new(format!("could not {asked}: its task ended with: {said}")),
+        (ConsoleProblem::NotOpened(error), None) => Failure::from_pve(&asked, error),
+        (problem, None) => {
+            Failure::new(format!("could not {asked}: {}", sentence(&problem.to_string())))
+        }
     };
     Failure::new(format!("{}; nothing was typed", failure.what()))
         .hint("a VM without a display (`vga: none`) may have a serial port: `serial: 0`; get_vm_status tells how the guest is")

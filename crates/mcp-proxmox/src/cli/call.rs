@@ -290,12 +290,31 @@ fn columns(table: &[Vec<&str>]) -> Vec<String> {
     };
     let widths: Vec<usize> =
         (0..n_columns).map(|column| width(column).unwrap_or_default()).collect();
-    let line = |row: &Vec<&str>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        format!("  {}", cells.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
+    // What would not fit into a line follows below it, under its name.
+    let mut wide = 0;
+    let is_beside = |width: &&usize| {
+        wide += **width + 2;
+        wide <= WIDEST
     };
-    table.iter().map(line).collect()
+    let n_beside = widths.iter().take_while(is_beside).count().max(1);
+    let (beside, below) = widths.split_at(n_beside.min(widths.len()));
+    let header = table.first().map(Vec::as_slice).unwrap_or_default();
+    let names = header.get(n_beside..).unwrap_or_default();
+    let named = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
+    let mut lines = Vec::new();
+    for (nth, row) in table.iter().enumerate() {
+        let cells = row.iter().zip(beside).map(|(cell, width)| format!("{cell:<width$}"));
+        lines.push(format!("  {}", cells.collect::<Vec<_>>().join("  ")).trim_end().to_owned());
+        let under = row.iter().skip(n_beside).zip(names).filter(|(cell, _)| !cell.is_empty());
+        if nth > 0 && !below.is_empty() {
+            lines.extend(under.map(|(cell, name)| format!("      {name:<named$}  {cell}")));
+        }
+    }
+    lines
 }
+
+/// The most characters of a row that stand in one line.
+const WIDEST: usize = 160;
 
 #[cfg(test)]
 mod tests {
@@ -365,6 +384,20 @@ mod tests {
         assert!(arguments(&["name"], schema).is_err());
         let neither = arguments(&["exact="], schema).unwrap_err();
         assert!(neither.contains("neither yes nor no"), "{neither}");
+    }
+
+    #[test]
+    fn what_would_make_a_line_too_long_stands_below_it_under_its_name() {
+        let long = "x".repeat(WIDEST - 20);
+        let text =
+            format!("severity\tfinding\tevidence\tnext\nnotice\t{long}\te\tn\nwarning\tb\t\tn");
+        let expected = format!(
+            "  severity  finding\n  notice    {long}\n      evidence  e\n      next      n\n  warning   b\n      next      n"
+        );
+        assert_eq!(aligned(&text), expected);
+        // One column alone has no other place.
+        let all = "y".repeat(WIDEST + 1);
+        assert_eq!(aligned(&format!("a\tb\n{all}\tc")), format!("  a\n  {all}\n      b  c"));
     }
 
     #[test]

@@ -199,7 +199,7 @@ fn privileges(rights: &Rights, world: &World) -> io::Result<ExitCode> {
         print(&format!("            {path}: {held}"))?;
     }
     if rights.may_everything() {
-        print(&almighty(world.config.tier))?;
+        print(&almighty(world.config.tier, world.is_demo()))?;
     }
     for Seen { need, seen, missing, is_nothing } in &seen {
         let Some(missing) = missing else {
@@ -238,15 +238,22 @@ fn privileges(rights: &Rights, world: &World) -> io::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
+/// How to make a token that may only what is needed.
+const ACCESS: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/access.md");
+
 /// What is said of a token that may do everything, and of what this server does of it.
-fn almighty(tier: Level) -> String {
+fn almighty(tier: Level, is_demo: bool) -> String {
     let does = match tier {
         Level::Read => "only looks, in the tier read",
         Level::Write => "starts, stops and types, in the tier write, and does nothing else",
     };
+    if is_demo {
+        return "note        the demo's token may do everything: of yours, this would be a warning"
+            .to_owned();
+    }
     format!(
         "warning     this token may do everything in the cluster. This server {does}, but whoever gets the secret has it all: \
-         use a token of a user who may only what is needed (docs/access.md)"
+         use a token of a user who may only what is needed ({ACCESS})"
     )
 }
 

@@ -163,11 +163,15 @@ impl World {
 
     /// The settings in one line; a simulated cluster must not be taken for a real one.
     fn summary(&self) -> String {
+        let summary = self.config.summary();
+        if self.is_demo() { format!("the simulated demo cluster, {summary}") } else { summary }
+    }
+
+    fn is_demo(&self) -> bool {
         #[cfg(feature = "demo")]
-        if self.demo.is_some() {
-            return format!("the simulated demo cluster, {}", self.config.summary());
-        }
-        self.config.summary()
+        return self.demo.is_some();
+        #[cfg(not(feature = "demo"))]
+        false
     }
 
     fn policy(&self) -> Arc<Policy> {
@@ -329,7 +333,7 @@ const AFTER_HELP: &str = "\
 Examples:
   mcp-proxmox --demo call list_vms            see an answer without any Proxmox VE (each starts afresh)
   mcp-proxmox --demo call get_vm_status vm=101
-  PVE_HOST=pve.lan PVE_TOKEN_ID='root@pam!mcp' PVE_TOKEN_SECRET=… mcp-proxmox check
+  mcp-proxmox --host pve1.lan --token-id 'mcp@pve!monitor' --token-secret-file ~/.config/pve-token check
 
 The secret is read from PVE_TOKEN_SECRET or from the file that --token-secret-file names; it has no flag.";
 

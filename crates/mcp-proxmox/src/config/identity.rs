@@ -119,7 +119,7 @@ fn user_and_name(
         (None, None) => {
             return Err(vec![(
                 "PVE_USERNAME",
-                "it is not set, and PVE_TOKEN_ID names only the token: set it to the token's user, such as `root@pam`".to_owned(),
+                "it is not set, and PVE_TOKEN_ID names only the token: set it to the token's user, such as `mcp@pve`".to_owned(),
             )]);
         }
     };

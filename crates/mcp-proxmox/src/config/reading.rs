@@ -352,7 +352,11 @@ impl Reading<'_> {
         });
         let bundle = self.one(&settings::TLS_CA_FILE, |path| {
             let pem = file::read(&at_home(path), file::CERTIFICATES);
-            let pem = pem.map_err(|wrong| format!("it {wrong}"))?;
+            let pem = pem.map_err(|wrong| {
+                let of_node = "copy /etc/pve/pve-root-ca.pem of a node there";
+                let missing = (!at_home(path).exists()).then(|| format!(": {of_node}"));
+                format!("it {wrong}{}", missing.unwrap_or_default())
+            })?;
             CaBundle::from_pem(&pem).map_err(|error| error.to_string())
         });
         let trust = match (verify, pins, bundle) {

@@ -61,10 +61,10 @@ settings! {
     TOKEN_ID = "PVE_TOKEN_ID", Some("token-id"), "ID",
         "The API token: its name, or the full user@realm!name. Required";
     TOKEN_SECRET = "PVE_TOKEN_SECRET", None, "SECRET",
-        "The token's secret. Required, here or in a file. It has no flag: command lines can be seen by others";
+        "The token's secret. Required, here or in the file of PVE_TOKEN_SECRET_FILE. It has no flag: command lines can be seen by others";
     TOKEN_SECRET_FILE = "PVE_TOKEN_SECRET_FILE", Some("token-secret-file"), "FILE", "A file that holds the token's secret";
     USERNAME = "PVE_USERNAME", Some("username"), "USER",
-        "The token's user, such as root or root@pam. Required unless PVE_TOKEN_ID names it";
+        "The token's user, such as mcp@pve. Required unless PVE_TOKEN_ID names it";
     REALM = "PVE_REALM", Some("realm"), "REALM", "The realm of a user written without one [default: pam]";
     TLS_REJECT_UNAUTHORIZED = "PVE_TLS_REJECT_UNAUTHORIZED", Some("tls-reject-unauthorized"), "BOOL",
         "Whether certificates are verified; false turns verification off [default: true]";

@@ -108,6 +108,10 @@ async fn check_warns_of_a_token_that_may_do_everything_and_of_no_other() {
     looks_only(&sim);
     let told = checked("read");
     assert!(!told.contains("warning"), "{told}");
+    let mut demo = program();
+    let told = run(demo.args(["--demo", "check"])).1;
+    let told = told.lines().find(|line| line.contains("may do everything"));
+    assert!(told.is_some_and(|told| told.starts_with("note        the demo's token")), "{told:?}");
 }
 
 #[test]

@@ -127,12 +127,21 @@ fn of_table(table: &dyn TableLike) -> serde_json::Value {
             Some(table) => of_table(table),
             None => match item.as_str() {
                 Some(text) => text.into(),
-                None => item.to_string().trim().into(),
+                None => item.as_array().map_or_else(|| item.to_string().trim().into(), of_list),
             },
         };
         (key.to_owned(), value)
     });
     serde_json::Value::Object(members.collect())
+}
+
+/// The texts of a list as they are, of everything else its notation.
+fn of_list(list: &Array) -> serde_json::Value {
+    let one = |value: &Value| match value.as_str() {
+        Some(text) => text.to_owned(),
+        None => value.to_string().trim().to_owned(),
+    };
+    list.iter().map(one).collect()
 }
 
 fn first_line(text: &str) -> String {

@@ -181,6 +181,7 @@ fn what_looks_like_a_secret_is_shown_in_no_complaint() {
     }
     let told = mistakes(&[("PVE_TLS_CA_FILE", &format!("/media/{OTHER}/none.pem"))]);
     assert!(told.contains(OTHER), "a disk is named by its identifier: {told}");
+    assert!(told.contains("copy /etc/pve/pve-root-ca.pem of a node there"), "{told}");
 }
 
 #[test]

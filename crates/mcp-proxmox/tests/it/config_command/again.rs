@@ -107,6 +107,33 @@ fn what_is_the_users_own_in_an_entry_stays_and_what_goes_is_told() {
 }
 
 #[test]
+fn whether_the_demo_comes_or_goes_is_told_and_no_other_argument_is() {
+    for client in ["cursor", "opencode", "codex"] {
+        let home = Home::new(&format!("demo-{client}"));
+        let file = home.0.join("own.file");
+        let own = ["--file", file.to_str().unwrap()];
+        let config = |words: &[&str]| {
+            let words = [&[client], words, &own].concat();
+            run(&mut home.config(&words))
+        };
+        assert_eq!(config(&["--demo", "--write"]).0, 0);
+        let (code, _, stderr) = config(&["--write"]);
+        assert!(code == 1 && stderr.contains(": --demo goes\n"), "{client}: {stderr}");
+        assert_eq!(config(&["--write", "--replace"]).0, 0);
+        let (code, _, stderr) = config(&["--demo", "--write"]);
+        assert!(code == 1 && stderr.contains(": --demo is new\n"), "{client}: {stderr}");
+        // What the user wrote there is nobody else's business.
+        assert_eq!(config(&["--demo", "--write", "--replace"]).0, 0);
+        let text = fs::read_to_string(&file).unwrap();
+        let mine = text.replace("\"--demo\"", "\"--demo\", \"--key=hunter2\"");
+        fs::write(&file, mine).unwrap();
+        let (_, _, stderr) = config(&["--write"]);
+        assert!(stderr.contains(": --demo goes, the rest differs too\n"), "{client}: {stderr}");
+        assert!(!stderr.contains("hunter2"), "{client}: {stderr}");
+    }
+}
+
+#[test]
 fn whether_opencode_has_it_switched_on_stays() {
     for (place, switch) in [
         ("\"mcp\": { \"proxmox\": ENTRY }", "\"enabled\": false"),

@@ -72,6 +72,8 @@ pub(super) fn give(demo: &mut Cluster) {
     let panic = ["Kernel panic - not syncing:", "VFS: Unable to mount root fs"];
     let screens = [
         (100, Screen { moves: true, ..Screen::of(&windows) }),
+        (110, typed_on(&["Debian GNU/Linux 13 mail tty1", ""], "mail")),
+        (112, typed_on(&["Debian GNU/Linux 13 webshop tty1", ""], "webshop")),
         (111, typed_on(&["Debian GNU/Linux 13 postgres tty1", ""], "postgres")),
         (121, Screen::of(&panic)),
         (130, Screen::of(&["Welcome to Home Assistant", "", "homeassistant login: "])),

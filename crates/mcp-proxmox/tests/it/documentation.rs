@@ -113,7 +113,7 @@ async fn the_page_on_troubleshooting_is_current() {
          | it fails in the client only, with `PVE_TOKEN_SECRET is set too` in its log | the client hands its own environment on, and the entry names a file | [clients](clients.md): `\"PVE_TOKEN_SECRET\": \"\"` in the entry, or no such variable where the client is started |\n\
          | the first start takes too long, with `npx` | it downloads the package; Codex waits 10 s | install it globally, or start the program itself |\n\
          | the variable with the secret is empty | programs that are started from a desktop do not see what a shell's profile exports | name the secret's file with `PVE_TOKEN_SECRET_FILE` |\n\
-         | tools that change something are missing | the access tier is `read` | set `PVE_ACCESS_TIER=write`, and give the token the privileges: [access](access.md) |\n\
+         | tools that change something are missing | the access tier is `read` | set `PVE_ACCESS_TIER` to `write` in the client's entry (`config` wrote `read` there), start the client anew, and give the token the privileges: [access](access.md) |\n\
          | lists are empty or too short | the token sees less than there is: Proxmox VE leaves out what it may not see, without a word | `get_access`, or `mcp-proxmox check`, says which privilege is missing where |\n\
          | a VM is shown as running that is paused | one request for all guests cannot show it | `list_vms` with `exact: true`, or `get_vm_status` |\n"
     );

@@ -129,7 +129,7 @@ pub(super) fn run(matches: Option<&ArgMatches>, options: &ArgMatches) -> io::Res
                     .to_owned()
             },
             |file| {
-                format!("into {}; --write merges it there, and keeps what is in it", file.display())
+                format!("into {}; {}", file.display(), what_writing_does(client, &file, &server))
             },
         );
         tell(&format!("\n{}: this goes {place}", client.title));
@@ -151,6 +151,22 @@ pub(super) fn run(matches: Option<&ArgMatches>, options: &ArgMatches) -> io::Res
             Ok(ExitCode::SUCCESS)
         }
         Err(unmerged) => Ok(complain(&unmerged.told(&file, snippet.trim_end()), 1)),
+    }
+}
+
+/// What `--write` would do with this file, as it is now.
+fn what_writing_does(client: &Client, file: &Path, server: &Server) -> String {
+    let merged = Original::open(file).ok().map(|original| {
+        let before = original.text.as_deref().unwrap_or_default();
+        (client.merge)(before, server, Existing::Keep)
+    });
+    let name = &server.name;
+    match merged {
+        Some(Ok(Merged::Taken)) => format!(
+            "it has another `{name}` already, which --write --replace replaces; --name NAME puts this beside it"
+        ),
+        Some(Ok(Merged::Same)) => "it has it already, exactly so".to_owned(),
+        _ => "--write merges it there, and keeps what is in it".to_owned(),
     }
 }
 

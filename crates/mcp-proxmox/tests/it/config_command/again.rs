@@ -117,6 +117,10 @@ fn whether_the_demo_comes_or_goes_is_told_and_no_other_argument_is() {
             run(&mut home.config(&words))
         };
         assert_eq!(config(&["--demo", "--write"]).0, 0);
+        let (_, _, shown) = config(&["--demo"]);
+        assert!(shown.contains("it has it already, exactly so"), "{client}: {shown}");
+        let (_, _, shown) = config(&[]);
+        assert!(shown.contains("which --write --replace replaces"), "{client}: {shown}");
         let (code, _, stderr) = config(&["--write"]);
         assert!(code == 1 && stderr.contains(": --demo goes\n"), "{client}: {stderr}");
         assert_eq!(config(&["--write", "--replace"]).0, 0);

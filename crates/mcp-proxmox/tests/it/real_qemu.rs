@@ -14,7 +14,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pve_sim::Sim;
 use serde_json::json;
 
-use crate::support::{answer, call, demo, text};
+use crate::support::{answer, call, demo, failed, structured, text};
 
 const PASSWORD: &str = "7/,ER=CV";
 
@@ -188,7 +188,15 @@ async fn ctrl_alt_del_on_the_display_of_a_real_qemu_starts_it_anew() {
             tokio::task::yield_now().await;
         }
         let keys = json!({ "vm": 110, "keys": ["ctrl-alt-del"] });
-        crate::power::answer(&sim, "send_vm_keys", keys).await
+        let mut sent = crate::power::call(&sim, "send_vm_keys", keys.clone()).await;
+        // A display that went away before it was there may be asked once more: the answer says that nothing was typed.
+        if sent.is_error == Some(true)
+            && failed(&sent).ends_with("get_vm_status tells how the guest is")
+        {
+            assert!(failed(&sent).contains("nothing was typed"), "{sent:?}");
+            sent = crate::power::call(&sim, "send_vm_keys", keys).await;
+        }
+        structured(&sent)
     };
     let (again, sent) = tokio::join!(again, keys);
     assert_eq!((&sent["outcome"], &sent["keys_sent"]), (&json!("sent"), &json!("1 of 1")));

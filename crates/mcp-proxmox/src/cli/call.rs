@@ -297,18 +297,19 @@ fn columns(table: &[Vec<&str>]) -> Vec<String> {
         wide <= WIDEST
     };
     let n_beside = widths.iter().take_while(is_beside).count().max(1);
-    let (beside, below) = widths.split_at(n_beside.min(widths.len()));
-    let header = table.first().map(Vec::as_slice).unwrap_or_default();
+    let beside = |row: &[&str]| {
+        let cells = row.iter().zip(&widths).take(n_beside);
+        let cells = cells.map(|(cell, width)| format!("{cell:<width$}"));
+        format!("  {}", cells.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
+    };
+    let Some((header, rows)) = table.split_first() else { return Vec::new() };
     let names = header.get(n_beside..).unwrap_or_default();
     let named = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
-    let mut lines = Vec::new();
-    for (nth, row) in table.iter().enumerate() {
-        let cells = row.iter().zip(beside).map(|(cell, width)| format!("{cell:<width$}"));
-        lines.push(format!("  {}", cells.collect::<Vec<_>>().join("  ")).trim_end().to_owned());
-        let under = row.iter().skip(n_beside).zip(names).filter(|(cell, _)| !cell.is_empty());
-        if nth > 0 && !below.is_empty() {
-            lines.extend(under.map(|(cell, name)| format!("      {name:<named$}  {cell}")));
-        }
+    let mut lines = vec![beside(header)];
+    for row in rows {
+        lines.push(beside(row));
+        let below = row.iter().skip(n_beside).zip(names).filter(|(cell, _)| !cell.is_empty());
+        lines.extend(below.map(|(cell, name)| format!("      {name:<named$}  {cell}")));
     }
     lines
 }

@@ -243,14 +243,14 @@ const ACCESS: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/acce
 
 /// What is said of a token that may do everything, and of what this server does of it.
 fn almighty(tier: Level, is_demo: bool) -> String {
-    let does = match tier {
-        Level::Read => "only looks, in the tier read",
-        Level::Write => "starts, stops and types, in the tier write, and does nothing else",
-    };
     if is_demo {
         return "note        the demo's token may do everything: of yours, this would be a warning"
             .to_owned();
     }
+    let does = match tier {
+        Level::Read => "only looks, in the tier read",
+        Level::Write => "starts, stops and types, in the tier write, and does nothing else",
+    };
     format!(
         "warning     this token may do everything in the cluster. This server {does}, but whoever gets the secret has it all: \
          use a token of a user who may only what is needed ({ACCESS})"

@@ -351,11 +351,10 @@ impl Reading<'_> {
             Ok(pins.into_iter().map(|(_, pin)| pin).collect())
         });
         let bundle = self.one(&settings::TLS_CA_FILE, |path| {
-            let pem = file::read(&at_home(path), file::CERTIFICATES);
-            let pem = pem.map_err(|wrong| {
-                let of_node = "copy /etc/pve/pve-root-ca.pem of a node there";
-                let missing = (!at_home(path).exists()).then(|| format!(": {of_node}"));
-                format!("it {wrong}{}", missing.unwrap_or_default())
+            let path = at_home(path);
+            let pem = file::read(&path, file::CERTIFICATES).map_err(|wrong| {
+                let instead = ": copy /etc/pve/pve-root-ca.pem of a node there";
+                format!("it {wrong}{}", if path.exists() { "" } else { instead })
             })?;
             CaBundle::from_pem(&pem).map_err(|error| error.to_string())
         });

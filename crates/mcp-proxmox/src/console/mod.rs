@@ -161,13 +161,12 @@ pub async fn not_opened(
     let asked = format!("open the console of {}", named(found));
     let said = task_end(pve, call, found, error).await;
     let why = match (&error.problem, said) {
-        (ConsoleProblem::NotOpened(refused @ Error::Refused(_)), None) => {
-            return Failure::from_pve(&asked, refused);
+        (ConsoleProblem::NotOpened(why), None)
+            if error.task.is_none() || why.refusal().is_some() =>
+        {
+            return Failure::from_pve(&asked, why);
         }
-        (ConsoleProblem::NotOpened(other), None) if error.task.is_none() => {
-            return Failure::from_pve(&asked, other);
-        }
-        (_, Some(said)) => format!("its task ended with: {said}"),
+        (_, Some(said)) => said,
         (problem, None) => sentence(&problem.to_string()),
     };
     let failure = Failure::new(format!("could not {asked}: {why}"));
@@ -182,7 +181,18 @@ pub async fn not_opened(
     }
 }
 
-/// What the task behind a console ended with, if there is one and it ended badly.
+/// Why a screen was of no use, with what its task `said`.
+pub fn not_shown(asked: &str, error: &ConsoleError, said: Option<&str>) -> Failure {
+    match (&error.problem, said) {
+        (_, Some(said)) => Failure::new(format!("could not {asked}: {said}")),
+        (ConsoleProblem::NotOpened(error), None) => Failure::from_pve(asked, error),
+        (problem, None) => {
+            Failure::new(format!("could not {asked}: {}", sentence(&problem.to_string())))
+        }
+    }
+}
+
+/// That the task behind a console ended badly, and with what, if there is one that did.
 pub async fn task_end(
     pve: &Reader,
     call: &Call,
@@ -198,5 +208,6 @@ pub async fn task_end(
         .await
         .ok()?;
     let ours = tasks.iter().find(|task| task.upid.as_ref() == Some(upid))?;
-    ours.exit().filter(|exit| *exit != "OK").map(sentence)
+    let exit = ours.exit().filter(|exit| *exit != "OK")?;
+    Some(format!("its task ended with: {}", sentence(exit)))
 }

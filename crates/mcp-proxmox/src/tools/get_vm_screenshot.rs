@@ -20,11 +20,11 @@ use tokio::time::{Duration, Instant};
 use crate::{
     answer::{
         Bytes, Picture,
-        clean::{label, quoted, sentence},
+        clean::{label, quoted},
     },
     call::Call,
     catalog::{Tool, Toolset},
-    console::{how_to_start, named, refuse_without_right, standstill, task_end},
+    console::{how_to_start, named, not_shown, refuse_without_right, standstill, task_end},
     failure::Failure,
     lookup::guest::{Found, find},
     tier::Reads,
@@ -148,27 +148,18 @@ async fn look(
     Ok(Seen { shot, server, changed })
 }
 
-/// Why there is no picture. The task behind the screen often says more than the connection.
+/// Why there is no picture, with what the task behind the screen `said`.
 fn not_seen(who: &str, error: &ConsoleError, said: Option<&str>) -> Failure {
-    let asked = format!("see the screen of {who}");
-    if let Some(said) = said {
-        return Failure::new(format!("could not {asked}: its task ended with: {said}"))
-            .hint("get_vm_status tells how the guest is");
-    }
+    let failure = not_shown(&format!("see the screen of {who}"), error, said);
     match &error.problem {
-        ConsoleProblem::NotOpened(error) => Failure::from_pve(&asked, error),
-        problem => {
-            let failure =
-                Failure::new(format!("could not {asked}: {}", sentence(&problem.to_string())));
-            match problem {
-                ConsoleProblem::TooLarge { .. } => {
-                    failure.hint("up to 16.7 million pixels are read, such as 4096 x 4096")
-                }
-                _ => failure.hint(
-                    "try again; a VM without a display (`vga: none`) has no screen, but may have a serial port: get_vm_console",
-                ),
-            }
+        _ if said.is_some() => failure.hint("get_vm_status tells how the guest is"),
+        ConsoleProblem::NotOpened(_) => failure,
+        ConsoleProblem::TooLarge { .. } => {
+            failure.hint("up to 16.7 million pixels are read, such as 4096 x 4096")
         }
+        _ => failure.hint(
+            "try again; a VM without a display (`vga: none`) has no screen, but may have a serial port: get_vm_console",
+        ),
     }
 }
 

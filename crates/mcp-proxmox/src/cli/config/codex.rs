@@ -125,23 +125,20 @@ fn of_table(table: &dyn TableLike) -> serde_json::Value {
     let members = table.iter().map(|(key, item)| {
         let value = match item.as_table_like() {
             Some(table) => of_table(table),
-            None => match item.as_str() {
-                Some(text) => text.into(),
-                None => item.as_array().map_or_else(|| item.to_string().trim().into(), of_list),
-            },
+            None => item.as_value().map_or_else(|| item.to_string().trim().into(), of_value),
         };
         (key.to_owned(), value)
     });
     serde_json::Value::Object(members.collect())
 }
 
-/// The texts of a list as they are, of everything else its notation.
-fn of_list(list: &Array) -> serde_json::Value {
-    let one = |value: &Value| match value.as_str() {
-        Some(text) => text.to_owned(),
-        None => value.to_string().trim().to_owned(),
-    };
-    list.iter().map(one).collect()
+/// Texts and lists as they are, of everything else its notation.
+fn of_value(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Array(list) => list.iter().map(of_value).collect(),
+        Value::String(text) => text.value().as_str().into(),
+        other => other.to_string().trim().into(),
+    }
 }
 
 fn first_line(text: &str) -> String {

@@ -46,27 +46,30 @@ fn line(place: &str, name: &str, before: Option<&Value>, after: Option<&Value>) 
 
 /// Which of this program's flags come or go in a list of arguments. Whatever else is in it is not shown.
 fn flags(before: &Value, after: &Value) -> Option<String> {
-    let words = |list: &Value| {
-        let words = list.as_array().into_iter().flatten().filter_map(Value::as_str);
-        words.map(str::to_owned).collect::<Vec<_>>()
-    };
     let (before, after) = (words(before), words(after));
     let is_own = |word: &str| {
         let of = |flag: &str| word.strip_prefix("--") == Some(flag);
         of("demo") || settings::ALL.iter().filter_map(|setting| setting.flag).any(of)
     };
-    let only = |these: &[String], those: &[String], what: &str| {
+    let only = |these: &[&str], those: &[&str], what: &str| {
         let missing = these.iter().filter(|word| is_own(word) && !those.contains(word));
         missing.map(|word| format!("{word} {what}")).collect::<Vec<_>>()
     };
     let mut told = only(&before, &after, "goes");
     told.extend(only(&after, &before, "is new"));
-    let others =
-        |words: &[String]| words.iter().filter(|word| !is_own(word)).cloned().collect::<Vec<_>>();
-    if !told.is_empty() && others(&before) != others(&after) {
+    if told.is_empty() {
+        return None;
+    }
+    let [before, after] = [&before, &after].map(|words| words.iter().filter(|word| !is_own(word)));
+    if !before.eq(after) {
         told.push("the rest differs too".to_owned());
     }
-    (!told.is_empty()).then(|| told.join(", "))
+    Some(told.join(", "))
+}
+
+/// The texts of a list.
+fn words(list: &Value) -> Vec<&str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// Every value of a file that is not an object, by its path. A file is JSON, or it is TOML.

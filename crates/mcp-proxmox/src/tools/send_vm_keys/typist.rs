@@ -207,13 +207,7 @@ async fn hear(terminal: &mut OpenTerminal, heard: &mut Heard, pause: Duration) {
 
 fn not_opened(scene: &Scene, error: &ConsoleError, said: Option<&str>) -> Failure {
     let asked = format!("open {}", scene.place());
-    let failure = match (&error.problem, said) {
-        (_, Some(said)) => Failure::new(format!("could not {asked}: its task ended with: {said}")),
-        (ConsoleProblem::NotOpened(error), None) => Failure::from_pve(&asked, error),
-        (problem, None) => {
-            Failure::new(format!("could not {asked}: {}", sentence(&problem.to_string())))
-        }
-    };
+    let failure = console::not_shown(&asked, error, said);
     Failure::new(format!("{}; nothing was typed", failure.what()))
         .hint("a VM without a display (`vga: none`) may have a serial port: `serial: 0`; get_vm_status tells how the guest is")
 }

@@ -8,7 +8,7 @@ use rmcp::model::CallToolRequestParams;
 use serde_json::{Value, json};
 
 use crate::{
-    process::{Program, program_for},
+    process::{PATIENCE, Program, program_for},
     support::{connect, failed, server, settings, structured},
 };
 
@@ -32,12 +32,18 @@ async fn calls_that_are_cancelled_one_after_the_other_keep_two_workers_of_a_node
             ("get_vm_details", json!({ "vm": "100" })),
             ("list_networks", json!({ "node": "pve1" })),
         ];
-        for (id, (tool, arguments)) in (500..512).zip(calls.iter().cycle()) {
+        for (nth, (tool, arguments)) in (1..=12).zip(calls.iter().cycle()) {
+            let id = 500 + nth;
             let params = json!({ "name": tool, "arguments": arguments });
             program.send(
                 &json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }),
             );
-            // It has come to the node, or waits for those that were there before it.
+            // The first two come to the node, where they stay; the others wait for them.
+            let began = Instant::now();
+            while sim.peak_at_node("pve1") < 2.min(nth) {
+                assert!(began.elapsed() < PATIENCE, "{tool} did not come to the node");
+                std::thread::yield_now();
+            }
             program.call("list_vms", json!({}));
             program.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
         }

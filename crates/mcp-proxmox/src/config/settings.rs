@@ -59,7 +59,7 @@ settings! {
         "Name or address of a node; also https://host:port/prefix or IPv6. Of several, separated by commas, the next is asked when one cannot be reached. Required";
     PORT = "PVE_PORT", Some("port"), "PORT", "Port of the API; one that PVE_HOST names wins [default: 8006]";
     TOKEN_ID = "PVE_TOKEN_ID", Some("token-id"), "ID",
-        "The API token: its name, or the full user@realm!name. Required";
+        "The API token: its name, or the full user@realm!name, such as mcp@pve!monitor. Required";
     TOKEN_SECRET = "PVE_TOKEN_SECRET", None, "SECRET",
         "The token's secret. Required, here or in the file of PVE_TOKEN_SECRET_FILE. It has no flag: command lines can be seen by others";
     TOKEN_SECRET_FILE = "PVE_TOKEN_SECRET_FILE", Some("token-secret-file"), "FILE", "A file that holds the token's secret";

@@ -39,6 +39,7 @@ fn nothing_set_names_everything_that_is_needed() {
     for variable in ["PVE_HOST", "PVE_TOKEN_ID", "PVE_TOKEN_SECRET"] {
         assert!(told.contains(&format!("  {variable}: it is not set")), "{told}");
     }
+    assert!(told.contains("such as mcp@pve!monitor"), "{told}");
 }
 
 #[test]

@@ -24,8 +24,9 @@ use crate::{
 
 /// The pause between two keys of a keyboard, of which a VM's keeps sixteen.
 const KEYBOARD: Duration = Duration::from_millis(20);
-/// The pause between two keys of a terminal, which keeps more.
-const TERMINAL: Duration = Duration::from_millis(4);
+/// The pause between two keys of a terminal. Firmware looks at its serial port 18 times a second, and keeps fifteen
+/// keys too.
+const TERMINAL: Duration = Duration::from_millis(10);
 /// How long a screen may take to say that it took everything.
 const SETTLING: u64 = 4;
 /// How many lines of a terminal are shown.

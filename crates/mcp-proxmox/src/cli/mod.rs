@@ -284,6 +284,7 @@ fn command() -> Command {
             Arg::new(flag)
                 .long(flag)
                 .value_name(setting.value)
+                .aliases((flag == "access-tier").then_some("tier"))
                 .help(help)
                 .global(true)
                 .help_heading(SETTINGS),

@@ -22,7 +22,10 @@ use jiff::tz::TimeZone;
 use pve_client::{Host, Settings, Tls, Token};
 
 pub(crate) use self::reading::at_home;
-pub use self::{guest_set::GuestSet, names::misspelt};
+pub use self::{
+    guest_set::GuestSet,
+    names::{GUARDS, misspelt},
+};
 use self::{
     reading::{Reading, log_filter},
     settings::Setting,
@@ -317,11 +320,20 @@ impl FromStr for Output {
 
 impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("mcp-proxmox cannot start with this configuration:\n")?;
-        for Mistake { variable, wrong } in &self.all {
-            writeln!(f, "  {variable}: {}", secret::hidden(wrong))?;
-        }
-        f.write_str("hint: `mcp-proxmox --help` explains every setting; `mcp-proxmox --demo` runs without any")
+        f.write_str(&self.told("mcp-proxmox cannot start with this configuration:"))
+    }
+}
+
+impl Mistakes {
+    /// All of them below this line, and what helps.
+    pub fn told(&self, first: &str) -> String {
+        let mistake = |Mistake { variable, wrong }: &Mistake| {
+            format!("  {variable}: {}\n", secret::hidden(wrong))
+        };
+        let all: String = self.all.iter().map(mistake).collect();
+        format!(
+            "{first}\n{all}hint: `mcp-proxmox --help` explains every setting; `mcp-proxmox --demo` runs without any"
+        )
     }
 }
 

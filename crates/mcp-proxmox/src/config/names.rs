@@ -14,7 +14,7 @@ use crate::{
 const PREFIX: &str = "PVE_";
 
 /// What guards writes.
-const GUARDS: &[&Setting] = &[
+pub const GUARDS: &[&Setting] = &[
     &settings::ALLOW_VMS,
     &settings::PROTECT_VMS,
     &settings::CONFIRM,
@@ -54,7 +54,8 @@ pub fn misspelt<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
             if is_known(name) {
                 return None;
             }
-            format!("{PREFIX}{}", nearest(rest, known())?)
+            let swapped = known().find(|known| has_letters_of(rest, known));
+            format!("{PREFIX}{}", swapped.or_else(|| nearest(rest, known()))?)
         };
         Some(format!("there is no setting `{}`: did you mean `{meant}`?", label(name)))
     };
@@ -96,17 +97,20 @@ fn guard(name: &str) -> Option<&'static Setting> {
 
 /// Whether this is the other name with a slip. Short names are too near to each other for more than one.
 fn is_nearly(name: &str, wanted: &str) -> bool {
-    let sorted = |name: &str| {
-        let mut letters: Vec<_> = name.bytes().collect();
-        letters.sort_unstable();
-        letters
-    };
     let slips = match wanted.len() {
         ..6 => 0,
         6..9 => 1,
         _ => 2,
     };
-    distance(name, wanted) <= slips || sorted(name) == sorted(wanted)
+    distance(name, wanted) <= slips || has_letters_of(name, wanted)
+}
+
+/// Whether one has the letters of the other, in whatever order.
+fn has_letters_of(name: &str, other: &str) -> bool {
+    let [mut name, mut other] = [name, other].map(|name| name.as_bytes().to_vec());
+    name.sort_unstable();
+    other.sort_unstable();
+    name == other
 }
 
 fn by_words(name: &str) -> Option<&'static Setting> {

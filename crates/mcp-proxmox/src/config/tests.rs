@@ -248,14 +248,23 @@ fn a_bare_word_that_is_no_level_is_no_filter() {
 
 #[test]
 fn a_variable_that_is_nearly_one_of_ours_is_told_and_others_are_left_alone() {
-    let names =
-        ["PVE_TOKEN_SECERT", "PVE_HOSTS", "PVE_HOST", "PVE_ROOT", "PVE_NODE", "PATH", "pve_hots"];
+    let names = [
+        "PVE_TOKEN_SECERT",
+        "PVE_HOSTS",
+        "PVE_HOTS",
+        "PVE_HOST",
+        "PVE_ROOT",
+        "PVE_NODE",
+        "PATH",
+        "pve_hots",
+    ];
     let told = misspelt(names.into_iter());
     assert_eq!(
         told,
         [
             "there is no setting `PVE_TOKEN_SECERT`: did you mean `PVE_TOKEN_SECRET`?",
             "there is no setting `PVE_HOSTS`: did you mean `PVE_HOST`?",
+            "there is no setting `PVE_HOTS`: did you mean `PVE_HOST`?",
         ]
     );
 }

@@ -1,6 +1,6 @@
 //! What differs between clients: where their file is, how they write a server, how they fill in a secret.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -25,15 +25,28 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// What is to be done next, now that a file has this server. Whoever named a file knows of those of projects.
-    pub(super) fn next(&self, server: &Server, is_usual_file: bool) -> String {
+    /// What is to be done next, now that a file has this server. Whoever named a file knows of those of projects, and
+    /// may have named one that the client does not read.
+    pub(super) fn next(
+        &self,
+        server: &Server,
+        named: Option<&Path>,
+        usual: Option<&Path>,
+    ) -> String {
+        let is_its_own = |file: &Path| {
+            usual == Some(file) || self.project.is_some_and(|project| file.ends_with(project))
+        };
+        let read = match named {
+            Some(file) if !is_its_own(file) => format!("where {} reads this file: ", self.title),
+            _ => String::new(),
+        };
         let asks = self.secret == Secret::Asked && server.fills_in_secret;
         let asks = if asks { ", and asks for the secret" } else { "" };
         let project = self
             .project
-            .filter(|_| is_usual_file)
+            .filter(|_| named.is_none())
             .map(|project| format!(". A project's own file is {project}: --file {project}"));
-        format!("{}{asks}{}", self.then, project.unwrap_or_default())
+        format!("{read}{}{asks}{}", self.then, project.unwrap_or_default())
     }
 }
 

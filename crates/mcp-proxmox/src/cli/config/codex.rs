@@ -46,7 +46,7 @@ fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, Stri
         } else if existing == Existing::Keep {
             Merged::Taken
         } else {
-            Merged::Changed(document.to_string())
+            Merged::Changed(written_as(text, &document))
         });
     }
     if servers.contains_key(name) && existing == Existing::Keep {
@@ -58,7 +58,17 @@ fn merge(text: &str, server: &Server, existing: Existing) -> Result<Merged, Stri
         Item::Table(entry)
     };
     servers.insert(name, item);
-    Ok(Merged::Changed(document.to_string()))
+    Ok(Merged::Changed(written_as(text, &document)))
+}
+
+/// A document with the ends of lines and the mark of the text that it was read from: the library has its own.
+fn written_as(text: &str, document: &DocumentMut) -> String {
+    let mut after = document.to_string().replace("\r\n", "\n");
+    if text.matches("\r\n").count() * 2 > text.matches('\n').count() {
+        after = after.replace('\n', "\r\n");
+    }
+    let mark = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+    format!("{mark}{after}")
 }
 
 /// Whether this would start or reach another server than the entry that is merged, which does not have it.
@@ -226,6 +236,16 @@ mod tests {
         }
         assert!(!after.contains("url") && !after.contains("OLD"), "{after}");
         assert!(matches!(merge(&after, &server(), Existing::Keep), Ok(Merged::Same)));
+    }
+
+    #[test]
+    fn ends_of_lines_and_a_mark_stay_as_they_are() {
+        let text = "\u{feff}# x\r\nmodel = \"x\"\r\n\r\n[a]\r\ns = \"\"\"\r\nmany\r\n\"\"\"\r\n";
+        let after = merged(text);
+        assert!(after.starts_with(text), "{after:?}");
+        assert_eq!(after.matches('\n').count(), after.matches("\r\n").count(), "{after:?}");
+        let after = merged("model = \"x\"\n");
+        assert!(!after.contains('\r') && !after.contains('\u{feff}'), "{after:?}");
     }
 
     fn tables() -> impl Strategy<Value = String> {

@@ -7,8 +7,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{codex, jsonc::Document};
-use crate::{answer::clean::label, config::settings};
+use super::{codex, jsonc::Document, server::Server};
+use crate::{
+    answer::clean::label,
+    config::{GUARDS, settings},
+};
 
 /// The settings of an entry by their place in it.
 type Leaves = BTreeMap<String, Value>;
@@ -21,6 +24,24 @@ pub(super) fn told(before: &str, after: &str, name: &str) -> Vec<String> {
     places.dedup();
     let differs = places.into_iter().filter(|place| before.get(*place) != after.get(*place));
     differs.map(|place| line(place, name, before.get(place), after.get(place))).collect()
+}
+
+/// What guarded an entry that may write, and does not any more.
+pub(super) fn lost_guards(before: &str, after: &str, server: &Server) -> Vec<&'static str> {
+    let [before, after] = [before, after].map(leaves);
+    let within = format!(".{}.", server.name);
+    let of_it = |leaves: &Leaves, variable: &str| {
+        let is_it =
+            |place: &&String| place.contains(&within) && place.rsplit('.').next() == Some(variable);
+        leaves.iter().find(|(place, _)| is_it(place)).map(|(_, value)| value.clone())
+    };
+    let tier = of_it(&after, settings::ACCESS_TIER.variable);
+    if tier.is_none_or(|tier| tier != "write") {
+        return Vec::new();
+    }
+    let guards = GUARDS.iter().map(|guard| guard.variable);
+    let is_lost = |guard: &&str| of_it(&before, guard).is_some() && of_it(&after, guard).is_none();
+    guards.filter(is_lost).collect()
 }
 
 fn line(place: &str, name: &str, before: Option<&Value>, after: Option<&Value>) -> String {

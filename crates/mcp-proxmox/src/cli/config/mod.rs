@@ -114,8 +114,9 @@ pub(super) fn run(matches: Option<&ArgMatches>, options: &ArgMatches) -> io::Res
         Err(complaint) => return Ok(complain(&complaint, 2)),
     };
     let named = options.get_one::<String>("file").map(PathBuf::from);
-    let next = client.next(&server, named.is_none());
-    let file = named.or_else(|| (client.file)(&places));
+    let usual = (client.file)(&places);
+    let next = client.next(&server, named.as_deref(), usual.as_deref());
+    let file = named.or(usual);
     let snippet = match (client.merge)("", &server, Existing::Keep) {
         Ok(Merged::Changed(snippet)) => snippet,
         Ok(Merged::Same | Merged::Taken) => String::new(),
@@ -169,6 +170,9 @@ fn what_writing_does(client: &Client, file: &Path, server: &Server) -> String {
         _ => "--write merges it there, and keeps what is in it".to_owned(),
     }
 }
+
+/// Above what is wrong with the settings that a client would be given.
+const FIRST: &str = "a client could not start mcp-proxmox with this configuration:";
 
 /// What became of a file.
 struct Done {
@@ -263,13 +267,22 @@ fn merge_into(
     let differs =
         if is_there { difference::told(before, &after, &server.name) } else { Vec::new() };
     let shared = server.secret_file().filter(|file| !is_there && names(before, file));
+    let news = news(&original, file);
+    let lost = difference::lost_guards(before, &after, server);
     let replaced = original.replace(&after, server.holds_secret())?;
-    let mut done = format!("{shown} now has the server `{}`", server.name);
+    let mut done = format!("{shown} now has the server `{}`{news}", server.name);
     if let Some(copy) = replaced.copy {
         let _ = write!(done, "; the file as it was: {}", copy.display());
     }
     for line in &differs {
         let _ = write!(done, "\nchanged: {line}");
+    }
+    if !lost.is_empty() {
+        let lost = lost.join(", ");
+        let _ = write!(
+            done,
+            "\nwarning: it may write, and what guarded it is gone: {lost}. Set that and write the entry again, where it is to stay"
+        );
     }
     let is_of_another = |line: &String| line.contains("PVE_HOST") || line.contains("PVE_TOKEN_ID");
     if client.secret == Secret::Asked && server.fills_in_secret && differs.iter().any(is_of_another)
@@ -290,6 +303,16 @@ fn merge_into(
         done += "\nothers could read it; since it holds the token's secret, only its owner can now, the copy too";
     }
     Ok(Done { told: done, is_changed: true })
+}
+
+/// What will be new about a file. A path that was mistyped is noticed by that.
+fn news(original: &Original, file: &Path) -> &'static str {
+    let is_missing = |folder: &Path| !folder.as_os_str().is_empty() && !folder.exists();
+    match (&original.text, file.parent()) {
+        (Some(_), _) => "",
+        (None, Some(folder)) if is_missing(folder) => "; the file and its folder are new",
+        (None, _) => "; the file is new",
+    }
 }
 
 /// Whether a client's file names this path, as JSON and TOML write it.
@@ -317,7 +340,7 @@ fn server(
     if is_demo(matches) {
         let source = unless_of_the_demo(matches);
         let config = guarded(Config::read_without_access(&source))
-            .map_err(|mistakes| mistakes.to_string())?;
+            .map_err(|mistakes| mistakes.told(FIRST))?;
         for_container(via, &config, true, is_written, notes)?;
         let environment = settings::ALL
             .iter()
@@ -353,7 +376,7 @@ fn server(
         name if name == settings::ALLOW_VMS.variable => source(setting),
         _ => value(setting),
     }))
-    .map_err(|mistakes| mistakes.to_string())?;
+    .map_err(|mistakes| mistakes.told(FIRST))?;
     for_container(via, &config, false, is_written, notes)?;
     let mut environment: Vec<(&'static str, String)> = settings::ALL
         .iter()

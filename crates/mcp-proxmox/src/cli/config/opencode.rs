@@ -6,7 +6,6 @@ use serde_json::json;
 use super::{
     client::{Client, Existing, Merged, Secret, merge_json},
     jsonc::Document,
-    place::Places,
     server::Server,
 };
 
@@ -14,8 +13,9 @@ pub(super) const CLIENT: Client = Client {
     name: "opencode",
     title: "opencode",
     file: |places| {
-        let files = ["opencode/opencode.json", "opencode/opencode.jsonc"];
-        Places::existing(files.iter().map(|file| places.below_config(file)).collect::<Option<_>>()?)
+        // It reads both, and what the second says wins.
+        let second = places.below_config("opencode/opencode.jsonc").filter(|file| file.exists());
+        second.or_else(|| places.below_config("opencode/opencode.json"))
     },
     secret: Secret::Environment,
     merge,

@@ -1,6 +1,6 @@
 //! Where clients keep their configuration on this system.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The folders that clients' files lie below, from the environment.
 pub(super) struct Places<'a> {
@@ -39,11 +39,5 @@ impl Places<'_> {
         } else {
             self.below_config(file)
         }
-    }
-
-    /// The first of these that exists, else the first of all.
-    pub(super) fn existing(candidates: Vec<PathBuf>) -> Option<PathBuf> {
-        let found = candidates.iter().find(|path| Path::exists(path)).cloned();
-        found.or_else(|| candidates.into_iter().next())
     }
 }

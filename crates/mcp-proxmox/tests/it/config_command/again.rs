@@ -253,3 +253,60 @@ fn a_path_with_a_comma_or_a_colon_reaches_the_container_whole() {
     }
     assert_eq!(entry["env"]["PVE_AUDIT_LOG"], "/audit/a\"b.jsonl");
 }
+
+#[test]
+fn a_file_that_was_mistyped_is_seen_to_be_new() {
+    let home = Home::new("mistyped");
+    let write = |file: &str| {
+        let mut command = home.config(&["gemini", "--write", "--file", file]);
+        let (code, stdout, stderr) = run(command.current_dir(&home.0));
+        assert_eq!(code, 0, "{stderr}");
+        stdout
+    };
+    let told = write("nosuch/dir/settings.json");
+    assert!(told.contains("server `proxmox`; the file and its folder are new"), "{told}");
+    assert!(told.contains("next: where Gemini CLI reads this file: start"), "{told}");
+    let told = write("other.json");
+    assert!(told.contains("; the file is new"), "{told}");
+    home.put("there.json", "{}");
+    let told = write("there.json");
+    assert!(!told.contains("is new"), "{told}");
+    let told = write(".gemini/settings.json");
+    assert!(told.contains("next: start Gemini CLI"), "it reads that: {told}");
+}
+
+#[test]
+fn guards_that_go_from_an_entry_that_may_write_are_warned_of() {
+    for client in CLIENTS {
+        let home = Home::new(&format!("guards-{client}"));
+        let write = |tier: &str, guards: &[&str]| {
+            let mut command = home.config(&[client, "--write", "--replace", "--tier", tier]);
+            command.args(guards);
+            let (code, stdout, stderr) = run(&mut command);
+            assert_eq!(code, 0, "{client}: {stderr}");
+            stdout
+        };
+        let guards = ["--allow-vms", "tag:ai", "--protect-vms", "100"];
+        write("write", &guards);
+        let told = write("write", &guards[..2]);
+        let warning = "warning: it may write, and what guarded it is gone: PVE_PROTECT_VMS. Set";
+        assert!(told.contains(warning), "{client}: {told}");
+        let told = write("write", &["--timezone", "UTC"]);
+        assert!(told.contains("is gone: PVE_ALLOW_VMS. Set"), "{client}: {told}");
+        write("write", &guards);
+        let told = write("read", &[]);
+        assert!(!told.contains("warning"), "{client}: it may not write: {told}");
+    }
+}
+
+#[test]
+fn settings_with_a_mistake_are_not_written() {
+    let home = Home::new("mistake");
+    for words in [&["cursor"][..], &["cursor", "--write"], &["cursor", "--write", "--demo"]] {
+        let (code, _, stderr) = run(home.config(words).env("PVE_TIMEZONE", "Nowhere"));
+        let first =
+            "a client could not start mcp-proxmox with this configuration:\n  PVE_TIMEZONE: ";
+        assert!(code == 2 && stderr.starts_with(first), "{words:?}: {stderr}");
+    }
+    assert!(!home.0.join(".cursor").exists());
+}

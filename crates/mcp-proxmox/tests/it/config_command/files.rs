@@ -131,3 +131,23 @@ fn a_program_that_a_desktop_may_not_find_is_named_with_its_place() {
         assert!(!said.contains("PATH"), "it is named with its whole path: {said}");
     }
 }
+
+#[test]
+fn of_two_files_the_one_is_written_whose_word_counts() {
+    let home = Home::new("two-files");
+    let write = |words: &[&str]| {
+        let (code, stdout, stderr) =
+            run(&mut home.config(&[&["opencode", "--write", "--replace"], words].concat()));
+        assert_eq!(code, 0, "{stderr}");
+        stdout
+    };
+    let first = home.0.join(".config/opencode/opencode.json");
+    let told = write(&[]);
+    assert!(told.starts_with(first.to_str().unwrap()), "{told}");
+    let before = fs::read_to_string(&first).unwrap();
+    let second = home.put(".config/opencode/opencode.jsonc", "{ // mine\n}\n");
+    write(&["--access-tier", "write"]);
+    let after = fs::read_to_string(second).unwrap();
+    assert!(after.contains("// mine") && after.contains("\"write\""), "{after}");
+    assert_eq!(fs::read_to_string(first).unwrap(), before);
+}
